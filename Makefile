@@ -1,0 +1,47 @@
+# One target, one job. Every target does the set-up it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# With trials as a tensor axis one thread per test process is the fastest; two processes share two cores.
+ONE_THREAD := OMP_NUM_THREADS=1
+
+.PHONY: help setup demo test check lint types imports bench wheel clean
+
+help:  ## show what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+setup: $(READY)  ## create .venv with pinned packages
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("graphmix needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## train GCN and GraphMix(GCN) on Citeseer and compare
+	$(BIN)/graphmix demo
+
+test: $(READY)  ## run the tests; real-data ones need GRAPHMIX_DATA
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --doctest-modules --doctest-ignore-import-errors src tests
+
+check: lint types imports test  ## everything CI runs
+
+lint: $(READY)  ## ruff, lint and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## mypy
+	$(BIN)/mypy
+
+imports: $(READY)  ## the direction of the arrows between layers
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
+	$(BIN)/python benchmarks/bench.py
+
+wheel: $(READY)  ## build dist/graphmix-*.whl
+	$(BIN)/python -m build --wheel --no-isolation
+
+clean:  ## remove what the targets made, the environment included
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

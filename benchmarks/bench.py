@@ -1,0 +1,134 @@
+"""Milliseconds per epoch and trial: ours against the plain implementation, in one run, threads fixed.
+
+    python benchmarks/bench.py [--device cpu|cuda] [--datasets cora citeseer pubmed] [--out results.json]
+
+Ramp-up starts at epoch 0 in both, so that every step on the FCN's side of the coin does all its work: computing
+targets is the larger part of GraphMix. The last line is one JSON object with the figures of the table.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from graphmix.data import Dataset, load, synthetic
+from graphmix.errors import DataError
+from graphmix.training import Config, fit
+from plain import PlainTrial
+
+
+def main() -> None:
+    """Measure, print the table, and end with the JSON line."""
+    options = parse()
+    torch.set_num_threads(options.threads)
+    rows = []
+    for name in options.datasets:
+        dataset = read(name)
+        for method in ("supervised", "graphmix"):
+            rows.append(measure(name, dataset, method, options))
+            print(table_row(rows[-1]), flush=True)
+    record = {
+        "device": device_name(options.device),
+        "threads": options.threads,
+        "torch": torch.__version__,
+        "rows": rows,
+    }
+    if options.device == "cuda":
+        record["hundred_trials"] = hundred_trials(read("cora"))
+        print(
+            "100 trials x 2,000 epochs of GraphMix(GCN) on Cora: "
+            f"{record['hundred_trials']['seconds']:.1f} s, peak {record['hundred_trials']['peak_gib']:.2f} GiB"
+        )
+    if options.out:
+        options.out.write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps(record))
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--datasets", nargs="+", default=["cora", "citeseer", "pubmed"])
+    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--trials", type=int, default=10, help="trials in a batch of ours")
+    parser.add_argument("--plain-epochs", type=int, default=8, help="epochs of the plain implementation; half heads")
+    parser.add_argument("--out", type=Path, help="also write the JSON here")
+    return parser.parse_args()
+
+
+def read(name: str) -> Dataset:
+    """Load a dataset, or say which one is missing and measure on a synthetic stand-in of Cora's size."""
+    try:
+        return load(name)
+    except DataError as error:
+        print(f"{name}: {error} Using a synthetic graph of Cora's size.", file=sys.stderr)
+        return synthetic(nodes=2708, classes=7, features=1433, words=18, degree=3.9)
+
+
+def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespace) -> dict[str, object]:
+    """Time one epoch of both implementations with the same hyperparameters."""
+    choices = {"method": method, "trials": options.trials, "rampup_start": 0, "rampup_end": 1}
+    ours = min(ours_ms(dataset, name, choices, options.device) for _ in range(2))
+    plain = plain_ms(dataset, Config.for_dataset(name, **choices), options)
+    return {"dataset": name, "method": method, "ours_ms": ours, "plain_ms": plain, "ratio": plain / ours}
+
+
+def ours_ms(dataset: Dataset, name: str, choices: dict[str, object], device: str) -> float:
+    """Milliseconds per epoch and trial, the set-up taken out by a difference of two runs."""
+    short, long = 10, 60
+    seconds = []
+    for epochs in (short, long):
+        config = Config.for_dataset(name, **(choices | {"epochs": epochs}))
+        seconds.append(fit(*dataset, config, device=device).seconds)
+    return 1000 * (seconds[1] - seconds[0]) / (long - short) / config.trials
+
+
+def plain_ms(dataset: Dataset, config: Config, options: argparse.Namespace) -> float:
+    """Milliseconds per epoch: the mean of a median FCN step and a median GNN step for GraphMix."""
+    trial = PlainTrial(*dataset, config, options.device)
+    sides = (True, False) if config.method == "graphmix" else (False,)
+    medians = []
+    for heads in sides:
+        times = []
+        for number in range(1 + options.plain_epochs // 2):
+            started = time.perf_counter()
+            trial.epoch(number + 1, heads)  # ends in .item(), which waits for the device
+            times.append(time.perf_counter() - started)
+        medians.append(statistics.median(times[1:]))
+    return 1000 * statistics.mean(medians)
+
+
+def hundred_trials(dataset: Dataset) -> dict[str, float]:
+    """The whole of a paper's cell: 100 trials, 2,000 epochs, on CUDA."""
+    torch.cuda.reset_peak_memory_stats()
+    done = fit(*dataset, Config.for_dataset("cora", trials=100), device="cuda")
+    return {
+        "seconds": done.seconds,
+        "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
+        "test_accuracy_mean": done.test_accuracy.mean().item(),
+    }
+
+
+def table_row(row: dict[str, object]) -> str:
+    """One line of the table."""
+    return (
+        f"{row['dataset']:>10} {row['method']:>11}   ours {row['ours_ms']:9.3f} ms"
+        f"   plain {row['plain_ms']:9.1f} ms   {row['ratio']:7.0f} x"
+    )
+
+
+def device_name(device: str) -> str:
+    """What the figures were measured on."""
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    return f"{platform.machine()} CPU, {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()

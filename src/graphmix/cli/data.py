@@ -1,0 +1,49 @@
+"""graphmix data: which datasets there are, and fetching them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from graphmix import data
+from graphmix.cli.screen import output, report
+
+app = typer.Typer(help="List and fetch datasets.", no_args_is_help=True)
+
+DataRoot = Annotated[
+    Path | None,
+    typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
+]
+
+
+@app.command("list")
+def list_datasets(data_root: DataRoot = None) -> None:
+    """Show every dataset, its size, and where it is on this machine."""
+    table = Table()
+    for column in ("name", "nodes", "edges", "features", "classes"):
+        table.add_column(column, justify="left" if column == "name" else "right")
+    table.add_column("where", overflow="fold")
+    for name, info in data.DATASETS.items():
+        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
+        place = data.where(name, data_root)
+        table.add_row(name, *sizes, _place(name, place))
+    output.print(table)
+
+
+@app.command("get")
+def get_dataset(
+    name: Annotated[str, typer.Argument(help="A name from `graphmix data list`.")], data_root: DataRoot = None
+) -> None:
+    """Make sure a dataset's files are on this machine, each checked against its SHA-256."""
+    files = data.get(name, data_root, report)
+    if files:
+        output.print(f"{len(files)} files, checked, in {files[0].parent}", markup=False, soft_wrap=True)
+    else:
+        output.print(f"{name} is made on the spot; there is nothing to fetch", markup=False)
+
+
+def _place(name: str, place: Path | None) -> str:
+    if place is not None:
+        return str(place)
+    return "built in" if data.DATASETS[name].files is None else f"not here: graphmix data get {name}"

@@ -1,0 +1,107 @@
+"""What people see: a live progress bar, tables, and where things were written."""
+
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from graphmix.training import Progress as Step
+
+output = Console()
+errors = Console(stderr=True)
+
+# GraphMix (Verma et al.), Table 1: test accuracy in percent on the public split, mean and standard deviation.
+PAPER: dict[tuple[str, str], tuple[float, float]] = {
+    ("cora", "supervised"): (81.30, 0.66),
+    ("cora", "graphmix"): (83.94, 0.57),
+    ("citeseer", "supervised"): (70.61, 0.22),
+    ("citeseer", "graphmix"): (74.72, 0.59),
+    ("pubmed", "supervised"): (79.86, 0.34),
+    ("pubmed", "graphmix"): (80.98, 0.55),
+}
+TITLES = {"supervised": "GCN", "graphmix": "GraphMix(GCN)"}
+_REFRESH_SECONDS = 0.2
+
+
+class Bar:
+    """A progress bar on standard error: epoch, validation accuracy, time left. Silent when that is no terminal."""
+
+    def __init__(self, label: str, trials: int, epochs: int):
+        self._trials, self._epochs, self._shown = trials, epochs, 0.0
+        self._done: dict[int, int] = {}
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:>3.0f}% · {task.fields[state]}"),
+            TimeRemainingColumn(),
+            console=errors,
+            disable=not errors.is_terminal,
+        )
+        self._task = self._progress.add_task(label, total=trials * epochs, state="starting")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def watch(self, step: Step) -> None:
+        """Take in where training stands; reading the accuracy waits for the device, so that is done seldom."""
+        now = time.monotonic()
+        self._done[step.first] = step.trials * step.epoch
+        if self._progress.disable or (now - self._shown < _REFRESH_SECONDS and step.epoch < self._epochs):
+            return
+        self._shown = now
+        last = step.first + step.trials
+        batch = f"trial {last}" if step.trials == 1 else f"trials {step.first + 1}-{last}"
+        val = 100 * step.best.val.mean().item()
+        state = f"{batch} of {self._trials} · epoch {step.epoch:,}/{self._epochs:,} · validation {val:.1f} %"
+        self._progress.update(self._task, completed=sum(self._done.values()), state=state)
+
+
+def results_table(results: Iterable[dict[str, Any]], title: str) -> Table:
+    """Lay runs out beside the paper's numbers."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("method")
+    table.add_column("test accuracy (%)", justify="right")
+    table.add_column("paper (%)", justify="right")
+    table.add_column("trials", justify="right")
+    table.add_column("seconds", justify="right")
+    for run in results:
+        paper = PAPER.get((run["dataset"], run["method"])) if run["split"] == "public" else None
+        table.add_row(
+            TITLES[run["method"]],
+            spread(run["test_accuracy_mean"], run["test_accuracy_std"]),
+            spread(*paper) if paper else "-",
+            str(run["trials"]),
+            f"{run['seconds']:.1f}",
+        )
+    return table
+
+
+def spread(mean: float | None, std: float | None) -> str:
+    """Write mean ± standard deviation; a dash for what there is none of."""
+    if mean is None:
+        return "-"
+    return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
+
+
+def fresh_folder(name: str) -> Path:
+    """Choose a run folder that does not exist yet, under runs/ here."""
+    stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    candidates = (Path("runs") / (stem if number == 1 else f"{stem}-{number}") for number in range(1, 10_000))
+    return next(folder for folder in candidates if not folder.exists())
+
+
+def report(message: str) -> None:
+    """Say on standard error that something slow begins."""
+    errors.print(message, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,133 @@
+"""What a user hands in as features, edges and labels: taken in many forms, and named when wrong."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphmix.data.features import Features
+from graphmix.errors import DataError
+from graphmix.sparse import SparseMatrix
+
+UNKNOWN = -1
+
+
+def as_features(x: Any) -> Features:
+    """Take in features: sparse stays sparse, dense stays dense, and nothing shares memory with the input.
+
+    Args:
+        x: `[nodes, features]` of real numbers: scipy sparse, numpy, torch (dense or sparse), `SparseMatrix`.
+
+    Returns:
+        float32 `[nodes, features]` on the CPU.
+
+    Raises:
+        DataError: x is not 2-d, is empty, or holds something other than finite real numbers.
+    """
+    if isinstance(x, Tensor):
+        x = _to_numpy(x) if x.layout == torch.strided else _to_scipy(x)
+    if isinstance(x, SparseMatrix):
+        x = x.to_scipy()
+    if not sp.issparse(x):
+        x = np.asarray(x)
+    _check_form(x.shape, x.dtype)
+    # A float64 beyond float32's range becomes inf here, and is then named as such.
+    with np.errstate(over="ignore"):
+        if sp.issparse(x):
+            features: Features = SparseMatrix.from_scipy(x)
+        else:
+            features = torch.from_numpy(np.array(x, dtype=np.float32))
+    _check_finite(features)
+    return features
+
+
+def check_labels(y: object, nodes: int) -> NDArray[np.int64]:
+    """Take in labels: whole numbers `[nodes]`, whatever their range."""
+    labels = _as_integers(y, "y")
+    if labels.shape != (nodes,):
+        raise DataError(f"y must hold one label for each of x's {nodes} nodes, but its shape is {list(labels.shape)}")
+    return labels
+
+
+def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_names: tuple[str, ...] | None) -> int:
+    """Settle the number of classes, and hold the labels `[nodes]` to it."""
+    classes = num_classes
+    if classes is None:
+        classes = len(class_names) if class_names is not None else int(labels.max()) + 1
+    if class_names is not None and len(class_names) != classes:
+        raise DataError(f"there are {classes} classes, but {len(class_names)} class names")
+    if classes < 1:
+        raise DataError("no node has a label, so the number of classes must be given")
+    outside = np.flatnonzero((labels < UNKNOWN) | (labels >= classes))
+    if len(outside):
+        node = outside[0]
+        raise DataError(f"node {node} has label {labels[node]}, outside the {classes} classes (-1 means unknown)")
+    return classes
+
+
+def check_edges(edges: object, nodes: int) -> NDArray[np.int64]:
+    """Take in edges: node numbers `[2, entries]`, as given."""
+    pairs = _as_integers(edges, "edges")
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        raise DataError(f"edges must be [2, edges], but their shape is {list(pairs.shape)}")
+    wrong = np.argwhere(((pairs < 0) | (pairs >= nodes)).T)
+    if len(wrong):
+        edge, end = wrong[0]
+        ends = f"({pairs[0, edge]}, {pairs[1, edge]})"
+        raise DataError(f"edge {edge} {ends} is to node {pairs[end, edge]}, but the graph has {nodes} nodes from 0")
+    return pairs
+
+
+def undirected(pairs: NDArray[np.int64], nodes: int) -> Tensor:
+    """Clean edges `[2, entries]` into `Graph.edge_index`, int64 `[2, 2 * edges]`."""
+    source, target = pairs[:, pairs[0] != pairs[1]]
+    # One number per direction of an edge. Sorted by hand: np.unique hashes, which is slower on millions.
+    keys = np.concatenate([source * nodes + target, target * nodes + source])
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    return torch.from_numpy(np.stack([keys // nodes, keys % nodes]))
+
+
+def _as_integers(values: object, what: str) -> NDArray[Any]:
+    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    # An empty list has no integers to give it an integer type.
+    if array.size and array.dtype.kind not in "iu":
+        raise DataError(f"{what} must hold whole numbers, but its type is {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _to_numpy(x: Tensor) -> NDArray[Any]:
+    # By way of float32, because numpy knows no bfloat16.
+    return (x.detach().float() if x.is_floating_point() else x.detach()).cpu().numpy()
+
+
+def _to_scipy(x: Tensor) -> sp.coo_array:
+    entries = x.detach().to_sparse_coo().coalesce()
+    return sp.coo_array((_to_numpy(entries.values()), _to_numpy(entries.indices())), shape=tuple(entries.shape))
+
+
+def _check_form(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> None:
+    if len(shape) != 2:
+        raise DataError(f"x must be [nodes, features], but it has {len(shape)} dimension(s)")
+    if 0 in shape:
+        raise DataError(f"a graph needs at least one node and one feature, but x is {list(shape)}")
+    if dtype.kind not in "biuf":
+        raise DataError(f"x must hold real numbers, but its type is {dtype}")
+
+
+def _check_finite(x: Features) -> None:
+    values = x if isinstance(x, Tensor) else x.values
+    bad = (~torch.isfinite(values)).nonzero()
+    if not len(bad):
+        return
+    if isinstance(x, Tensor):
+        node, feature = bad[0].tolist()
+        value = float(x[node, feature])
+    else:
+        entry = int(bad[0])
+        node = int(torch.searchsorted(x.crow, entry, right=True)) - 1
+        feature, value = int(x.col[entry]), float(values[entry])
+    raise DataError(f"feature {feature} of node {node} is {value}; every feature must be a finite number")

@@ -1,0 +1,75 @@
+"""A graph of one's own in one .npz file.
+
+x             [nodes, features], or in CSR form: x_data, x_indices, x_indptr, x_shape
+edges         [2, entries], node numbers
+y             [nodes], class numbers, -1 where unknown
+train, val, test   bool masks, [nodes] or [trials, nodes]
+num_classes   optional
+"""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from graphmix.data.graph import Graph, Split, row_normalise
+from graphmix.errors import DataError
+from graphmix.sparse import SparseMatrix
+
+_CSR = ("x_data", "x_indices", "x_indptr", "x_shape")
+
+
+def read_npz(path: Path | str) -> tuple[Graph, Split]:
+    """Read a graph and its split, both validated, features row-normalised.
+
+    Raises:
+        DataError: the file is not there, is not such a file, or holds a graph that cannot be used.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} cannot be read as a graph: {error}") from error
+    missing = [name for name in ("edges", "y", "train", "val", "test") if name not in arrays]
+    if missing:
+        raise DataError(f"{path} has no array {missing[0]!r}")
+    try:
+        classes = int(arrays["num_classes"]) if "num_classes" in arrays else None
+        graph = Graph.build(_features(path, arrays), arrays["edges"], arrays["y"], classes, name=path.stem)
+        split = Split.build(arrays["train"], arrays["val"], arrays["test"])
+        split.check(graph)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    return graph.with_x(row_normalise(graph.x)), split
+
+
+def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
+    """Write a graph and its split to a new .npz file."""
+    if isinstance(graph.x, SparseMatrix):
+        x = graph.x.to_scipy()
+        features = dict(zip(_CSR, (x.data, x.indices, x.indptr, np.array(x.shape)), strict=True))
+    else:
+        features = {"x": graph.x.cpu().numpy()}
+    masks = {name: getattr(split, name).cpu().numpy() for name in ("train", "val", "test")}
+    edges, y = graph.edge_index.cpu().numpy(), graph.y.cpu().numpy()
+    with Path(path).open("xb") as file:
+        np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks)
+
+
+def _features(path: Path, arrays: Mapping[str, Any]) -> Any:
+    if "x" in arrays:
+        return arrays["x"]
+    missing = [name for name in _CSR if name not in arrays]
+    if missing:
+        raise DataError(f"there is neither an array 'x' nor {missing[0]!r}")
+    data, indices, indptr, shape = (arrays[name] for name in _CSR)
+    try:
+        x = sp.csr_array((data, indices, indptr), shape=tuple(shape))
+        x.check_format()
+    except (ValueError, TypeError) as error:
+        raise DataError(f"the features are not a CSR matrix: {error}") from error
+    return x

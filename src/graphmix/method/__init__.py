@@ -1,0 +1,20 @@
+"""The paper, one short function per equation: torch in, torch out, no data and no models."""
+
+from graphmix.method.losses import LOSSES, accuracy, cross_entropy
+from graphmix.method.mixing import draw_lambda, draw_partners, mix
+from graphmix.method.schedule import ramp_up
+from graphmix.method.softmax import log_softmax, softmax
+from graphmix.method.targets import sharpen
+
+__all__ = [
+    "LOSSES",
+    "accuracy",
+    "cross_entropy",
+    "draw_lambda",
+    "draw_partners",
+    "log_softmax",
+    "mix",
+    "ramp_up",
+    "sharpen",
+    "softmax",
+]

@@ -1,0 +1,52 @@
+"""Manifold mixup: draw λ, pair the nodes, mix hidden states and targets (Eq. 2)."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from graphmix.streams import Noise
+
+
+def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
+    """Draw λ ~ Beta(α, α): `[trials, count]`, in [0, 1].
+
+    A symmetric beta variable comes from two uniforms in closed form (Devroye, "Random variate generation in one
+    line of code", 1996): it is 1/2 + t / (2 √(2α + t²)) for t Student with 2α degrees of freedom, and Bailey's polar
+    method gives t. No rejection, so a trial always uses the same number of random words.
+
+    Args:
+        alpha: at least 0; 0 means no mixing, λ = 1.
+        noise: the trials' random streams.
+        count: how many per trial.
+    """
+    if alpha == 0:
+        return torch.ones(noise.keys.shape[0], count, device=noise.keys.device)
+    first, second = noise.uniform(2 * count).chunk(2, dim=1)
+    cosine = torch.cos(2 * math.pi * second)
+    # 1 - U is in (0, 1], so the power is never 0/0; the clamp keeps it from underflowing for small α.
+    power = (1 - first).pow(1 / alpha).clamp_min(torch.finfo(first.dtype).tiny)
+    balance = cosine * ((1 - power) / (power + (1 - power) * cosine.square())).sqrt()
+    return ((1 + balance) / 2).clamp(0, 1)  # rounding may leave the interval by one digit
+
+
+def draw_partners(noise: Noise, count: Tensor, picks: int) -> Tensor:
+    """Draw, for each of `picks` nodes, the node it is mixed with: the second expectation of Eq. 2.
+
+    Args:
+        noise: the trials' random streams.
+        count: int64 `[trials]` or `[1]`, how many nodes there are to choose from.
+        picks: how many partners to draw per trial.
+
+    Returns:
+        int64 `[trials, picks]`, positions in 0 .. count - 1.
+    """
+    drawn = (noise.uniform(picks) * count[:, None]).long()
+    # In float32 a draw next to 1 times the count may round up to the count itself.
+    return torch.minimum(drawn, count[:, None] - 1)
+
+
+def mix(first: Tensor, second: Tensor, lam: Tensor) -> Tensor:
+    """Interpolate: Mix_λ(a, b) = λ a + (1 - λ) b, with `[trials, nodes, width]` and λ `[trials, nodes or 1]`."""
+    # lerp returns `first` exactly where λ = 1.
+    return torch.lerp(second, first, lam[..., None])

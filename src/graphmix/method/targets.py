@@ -1,0 +1,20 @@
+"""Targets for unlabeled nodes (Appendix "Accurate Target Prediction")."""
+
+import torch
+from torch import Tensor
+
+from graphmix.method.softmax import softmax
+
+
+def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
+    """Sharpen: pᵢ^(1/T) / Σⱼ pⱼ^(1/T) (Eq. 9), through logarithms so that p^10 does not underflow.
+
+    Args:
+        probabilities: `[..., nodes, classes]`, rows sum to 1.
+        temperature: above 0; 1 changes nothing, towards 0 the largest takes all.
+
+    Returns:
+        `[..., nodes, classes]`, rows sum to 1, the order of the classes kept.
+    """
+    smallest = torch.finfo(probabilities.dtype).tiny
+    return softmax(probabilities.clamp_min(smallest).log() / temperature)

@@ -1,0 +1,116 @@
+"""What a network must be for GraphMix to train it."""
+
+import abc
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul
+from graphmix.streams import Noise, Streams
+
+
+class GraphLike(Protocol):
+    """The part of a graph that networks see."""
+
+    @property
+    def edge_index(self) -> Tensor:
+        """Both directions of every edge: int64 `[2, 2 * edges]`."""
+
+    @property
+    def propagation(self) -> SparseMatrix | None:
+        """The GCN's normalised adjacency matrix; None on the null graph, where it is the identity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone(abc.ABC):
+    """A network in two halves, with one set of weights per trial.
+
+    A backbone promises two things, and a property test holds it to both. On the null graph it is node-wise: row i
+    of the output depends on row i of the input alone, which makes it the paper's FCN. And
+    `decode(encode(x, g), g)` is the whole network; manifold mixup sits between the two halves.
+
+    Attributes:
+        weights: name to tensor `[trials, ...]`.
+        input_dropout: the share of the input dropped in training.
+        hidden_dropout: the share of the hidden state dropped in training.
+    """
+
+    weights: dict[str, Tensor]
+    input_dropout: float = 0.5
+    hidden_dropout: float = 0.0
+
+    @classmethod
+    @abc.abstractmethod
+    def create(
+        cls,
+        streams: Streams,
+        sizes: tuple[int, int, int],
+        *,
+        bias: bool = False,
+        input_dropout: float = 0.5,
+        hidden_dropout: float = 0.0,
+    ) -> Self:
+        """Draw initial weights for every trial; `sizes` are (features, hidden units, classes)."""
+
+    @abc.abstractmethod
+    def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Map features `[nodes, features]` to hidden states `[trials, nodes, hidden]`.
+
+        With noise, dropout is on, a mask per trial; without, this is inference.
+        """
+
+    @abc.abstractmethod
+    def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Map hidden states `[trials, nodes, hidden]` to logits `[trials, nodes, classes]`."""
+
+    def __call__(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute logits `[trials, nodes, classes]`: the GNN on a graph, the FCN on its null graph."""
+        return self.decode(self.encode(x, graph, noise), graph, noise)
+
+    @property
+    def trials(self) -> int:
+        """How many trials the weights hold."""
+        return next(iter(self.weights.values())).shape[0]
+
+    def parameters(self) -> Iterator[Tensor]:
+        """The tensors an optimizer updates."""
+        return iter(self.weights.values())
+
+    def select(self, trials: Tensor) -> Self:
+        """Keep only the given trials (int64 indices); gradients flow back to this model's weights."""
+        return replace(self, weights={name: weight[trials] for name, weight in self.weights.items()})
+
+    def with_weights(self, weights: dict[str, Tensor]) -> Self:
+        """Return the same network with other weights."""
+        return replace(self, weights=weights)
+
+
+def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
+    """Multiply dropped-out features with each trial's weight `[trials, features, width]`."""
+    if noise is None or rate == 0:
+        return matmul(x, weight)
+    entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
+    return dropout_matmul(x, noise.keep(entries, rate), weight)
+
+
+def drop(hidden: Tensor, rate: float, noise: Noise | None) -> Tensor:
+    """Drop entries of hidden states `[trials, nodes, width]` at a rate."""
+    if noise is None or rate == 0:
+        return hidden
+    return dropout(hidden, noise.keep(hidden[0].numel(), rate))
+
+
+def glorot(noise: Noise, fan_in: int, fan_out: int) -> Tensor:
+    """Draw weights `[trials, fan_in, fan_out]` uniformly (Glorot and Bengio, 2010)."""
+    bound = math.sqrt(6.0 / (fan_in + fan_out))
+    drawn = noise.uniform(fan_in * fan_out).view(-1, fan_in, fan_out)
+    return ((2 * drawn - 1) * bound).requires_grad_()
+
+
+def zeros(noise: Noise, width: int) -> Tensor:
+    """Start biases at zero: `[trials, 1, width]`."""
+    return torch.zeros(noise.keys.shape[0], 1, width, device=noise.keys.device, requires_grad=True)

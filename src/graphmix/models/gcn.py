@@ -1,0 +1,49 @@
+"""The graph convolutional network (Kipf and Welling, 2017): σ(Â X W₁), then Â H W₂."""
+
+from typing import Self
+
+from torch import Tensor
+
+from graphmix.models.backbone import Backbone, GraphLike, drop, glorot, linear, zeros
+from graphmix.sparse import SparseMatrix, matmul
+from graphmix.streams import Noise, Purpose, Streams
+
+
+class GCN(Backbone):
+    """Two graph convolutions with ReLU between them; on the null graph, a net with one hidden layer."""
+
+    @classmethod
+    def create(
+        cls,
+        streams: Streams,
+        sizes: tuple[int, int, int],
+        *,
+        bias: bool = False,
+        input_dropout: float = 0.5,
+        hidden_dropout: float = 0.0,
+    ) -> Self:
+        """Draw Glorot weights; biases, if asked for, start at zero."""
+        features, hidden, classes = sizes
+        noise = streams.at(Purpose.WEIGHTS)
+        weights = {
+            "conv1.weight": glorot(noise, features, hidden),
+            "conv2.weight": glorot(noise, hidden, classes),
+        }
+        if bias:
+            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
+        return cls(weights, input_dropout, hidden_dropout)
+
+    def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute H = ReLU(Â X W₁): `[trials, nodes, hidden]`."""
+        mapped = linear(x, self.weights["conv1.weight"], self.input_dropout, noise)
+        return self._convolve(mapped, graph, "conv1.bias").relu()
+
+    def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute Â H W₂: `[trials, nodes, classes]`."""
+        mapped = drop(hidden, self.hidden_dropout, noise) @ self.weights["conv2.weight"]
+        return self._convolve(mapped, graph, "conv2.bias")
+
+    def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:
+        propagation = graph.propagation
+        gathered = mapped if propagation is None else matmul(propagation, mapped)
+        return gathered + self.weights[bias] if bias in self.weights else gathered

@@ -1,0 +1,92 @@
+"""A sparse matrix in CSR form, with what products over the trial axis need kept beside it."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A constant sparse matrix shared by all trials.
+
+    Attributes:
+        crow: int32 `[rows + 1]`, where each row starts in `col`.
+        col: int32 `[nonzeros]`, sorted within a row, no repeats.
+        values: float32 `[nonzeros]`.
+        shape: (rows, columns).
+    """
+
+    crow: Tensor
+    col: Tensor
+    values: Tensor
+    shape: tuple[int, int]
+    _tiles: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def from_scipy(cls, matrix: sp.spmatrix | sp.sparray) -> "SparseMatrix":
+        """Convert any scipy sparse matrix; explicit zeros go, repeated entries are summed."""
+        csr = sp.csr_array(matrix, dtype=np.float32, copy=True)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        return cls(
+            torch.from_numpy(csr.indptr.astype(np.int32)),
+            torch.from_numpy(csr.indices.astype(np.int32)),
+            torch.from_numpy(csr.data),
+            (csr.shape[0], csr.shape[1]),
+        )
+
+    def to_scipy(self) -> sp.csr_array:
+        """Convert back, on the host."""
+        parts = (self.values.cpu().numpy(), self.col.cpu().numpy(), self.crow.cpu().numpy())
+        return sp.csr_array(parts, shape=self.shape)
+
+    def to(self, device: torch.device | str) -> "SparseMatrix":
+        """Move to a device."""
+        if self.values.device == torch.device(device):
+            return self
+        return SparseMatrix(self.crow.to(device), self.col.to(device), self.values.to(device), self.shape)
+
+    def to_dense(self) -> Tensor:
+        """Write out every entry: float32 `[rows, columns]`. For small matrices and tests."""
+        return torch.from_numpy(self.to_scipy().toarray()).to(self.values.device)
+
+    @property
+    def nonzeros(self) -> int:
+        """How many entries are stored."""
+        return self.values.numel()
+
+    @cached_property
+    def origin(self) -> Tensor:
+        """For each non-zero of the transpose, its position in this matrix: int32 `[nonzeros]`."""
+        positions = sp.csr_array(
+            (np.arange(1, self.nonzeros + 1), self.col.cpu().numpy(), self.crow.cpu().numpy()),
+            shape=self.shape,
+        )
+        return torch.from_numpy((positions.T.tocsr().data - 1).astype(np.int32)).to(self.values.device)
+
+    @cached_property
+    def transposed(self) -> "SparseMatrix":
+        """The transpose, computed once."""
+        flipped = sp.csr_array(self.to_scipy().T)
+        return SparseMatrix.from_scipy(flipped).to(self.values.device)
+
+    def tiled(self, trials: int) -> tuple[Tensor, Tensor]:
+        """Repeat the structure along a block diagonal: (crow, col) of a `[trials * rows, trials * columns]` matrix.
+
+        The first blocks of a larger tiling are a smaller one, so one tiling is kept and sliced.
+        """
+        kept = max(self._tiles, default=0)
+        if kept < trials:
+            block = torch.arange(trials, device=self.col.device, dtype=torch.int32)[:, None]
+            crow = (block * self.nonzeros + self.crow[:-1]).flatten()
+            crow = torch.cat([crow, crow.new_tensor([trials * self.nonzeros])])
+            col = (block * self.shape[1] + self.col).flatten()
+            self._tiles.clear()
+            self._tiles[trials] = (crow, col)
+            kept = trials
+        crow, col = self._tiles[kept]
+        return crow[: trials * self.shape[0] + 1], col[: trials * self.nonzeros]

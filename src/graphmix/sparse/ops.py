@@ -1,0 +1,161 @@
+"""The contract of sparse products over the trial axis, and its plain-torch backend.
+
+Every product here takes one constant matrix and a dense operand per trial. On the CPU a product is one
+`embedding_bag` over the block-diagonal tiling of the matrix: a bag is a row, its members are the columns of the
+row's non-zeros, its weights their values. That kernel sums a row's non-zeros in order, whatever runs beside it, so
+a trial's result does not depend on the batch, and it beats torch's CSR product on narrow operands (see
+docs/design/0002-sparse-products.md). On CUDA the same contract is met by `triton_ops` where Triton is found.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphmix.sparse.matrix import SparseMatrix
+from graphmix.streams import WORD_BITS, Keep
+
+try:
+    from graphmix.sparse import triton_ops
+except ImportError:  # Triton ships with CUDA builds of torch only
+    triton_ops = None  # type: ignore[assignment]
+
+
+def matmul(matrix: SparseMatrix | Tensor, dense: Tensor) -> Tensor:
+    """Multiply one matrix, shared by all trials, with each trial's operand.
+
+    Args:
+        matrix: `[rows, columns]`, sparse or dense; constant, no gradient flows into it.
+        dense: `[trials, columns, width]`.
+
+    Returns:
+        `[trials, rows, width]`.
+    """
+    if isinstance(matrix, Tensor):
+        return matrix @ dense
+    result: Tensor = _MatMul.apply(dense, matrix)
+    return result
+
+
+def dropout_matmul(matrix: SparseMatrix | Tensor, keep: Keep, dense: Tensor) -> Tensor:
+    """Multiply each trial's dropped-out copy of a matrix with the trial's operand: `dropout(matrix) @ dense`.
+
+    Dropping a zero changes nothing, so for a sparse matrix only its non-zeros are drawn for.
+
+    Args:
+        matrix: `[rows, columns]`, sparse or dense; constant, no gradient flows into it.
+        keep: one bit per non-zero of a sparse matrix, or per entry of a dense one.
+        dense: `[trials, columns, width]`.
+
+    Returns:
+        `[trials, rows, width]`.
+    """
+    if isinstance(matrix, Tensor):
+        return dropout(matrix.expand(dense.shape[0], -1, -1), keep) @ dense
+    result: Tensor = _DropoutMatMul.apply(dense, matrix, keep.words, keep.scale)
+    return result
+
+
+def dropout(dense: Tensor, keep: Keep) -> Tensor:
+    """Drop entries of each trial's dense tensor `[trials, ...]` and rescale the rest."""
+    entries = dense[0].numel()
+    return dense * (unpack(keep.words, entries) * keep.scale).view(dense.shape)
+
+
+def rows(dense: Tensor, index: Tensor) -> Tensor:
+    """Pick rows, per trial: `[trials, nodes, width]` and int64 `[trials, picks]` give `[trials, picks, width]`."""
+    trials, nodes, width = dense.shape
+    offset = torch.arange(trials, device=index.device)[:, None] * nodes
+    picked: Tensor = _Rows.apply(dense.reshape(trials * nodes, width), index + offset)
+    return picked
+
+
+def unpack(words: Tensor, entries: int) -> Tensor:
+    """Spread packed bits out as numbers: int64 `[trials, words]` to float32 `[trials, entries]` of 0 and 1."""
+    return _spread(words)[:, :entries]
+
+
+class _Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.size = table.shape[0]
+        return F.embedding(index, table)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        if grad.is_cuda:
+            # index_add's atomics would sum repeated rows in any order; this kernel sorts first.
+            return torch.ops.aten.embedding_dense_backward(grad, index, ctx.size, -1, False), None
+        summed = grad.new_zeros(ctx.size, grad.shape[-1])
+        return summed.index_add_(0, index.view(-1), grad.reshape(-1, grad.shape[-1])), None
+
+
+class _MatMul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, matrix: SparseMatrix) -> Tensor:
+        ctx.matrix = matrix
+        return _product(matrix, dense)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return _product(ctx.matrix.transposed, grad), None
+
+
+class _DropoutMatMul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, matrix: SparseMatrix, words: Tensor, scale: float) -> Tensor:
+        ctx.matrix, ctx.scale = matrix, scale
+        ctx.save_for_backward(words)
+        if _use_triton(dense):
+            return triton_ops.product(matrix, dense, words, scale)
+        return _bag(matrix, unpack(words, matrix.nonzeros) * (matrix.values * scale), dense)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        (words,) = ctx.saved_tensors
+        matrix = ctx.matrix
+        if _use_triton(grad):
+            return (
+                triton_ops.product(matrix.transposed, grad, words, ctx.scale, matrix.origin),
+                None,
+                None,
+                None,
+            )
+        bits = _spread(words)
+        trials, padded = bits.shape
+        start = torch.arange(trials, dtype=torch.int32, device=bits.device)[:, None] * padded
+        kept = bits.view(-1).index_select(0, (start + matrix.origin).view(-1)).view(trials, -1)
+        return _bag(matrix.transposed, kept * (matrix.transposed.values * ctx.scale), grad), None, None, None
+
+
+def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:
+    if _use_triton(dense):
+        return triton_ops.product(matrix, dense)
+    return _bag(matrix, matrix.values.expand(dense.shape[0], -1), dense)
+
+
+def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
+    trials, columns, width = dense.shape
+    crow, col = matrix.tiled(trials)
+    operand = dense.reshape(trials * columns, width)
+    summed = F.embedding_bag(
+        col, operand, crow, mode="sum", per_sample_weights=values.reshape(-1), include_last_offset=True
+    )
+    return summed.view(trials, matrix.shape[0], width)
+
+
+def _spread(words: Tensor) -> Tensor:
+    # A byte at a time through a table small enough for the L1 cache: 8 entries a look-up.
+    spread = F.embedding(words.contiguous().view(torch.uint8).int(), _BYTES.to(words.device))
+    return spread.view(words.shape[0], words.shape[1] * WORD_BITS)
+
+
+def _use_triton(dense: Tensor) -> bool:
+    return triton_ops is not None and dense.is_cuda
+
+
+# Row b holds the eight bits of byte b, lowest first: words are little-endian on every device torch supports.
+_BYTES = torch.tensor([[float(byte >> bit & 1) for bit in range(8)] for byte in range(256)])

@@ -1,0 +1,166 @@
+"""Random streams that belong to trials.
+
+A trial's random numbers are a pure function of (its seed, what they are for, the epoch, their position).
+Nothing depends on which trials run beside it, so trial 7 of 100 draws what trial 7 draws alone. That rules out
+`torch.Generator`, whose numbers depend on the shape of the whole batch; a counter-based hash (SplitMix64,
+Steele, Lea and Flood, 2014) gives every trial its own stream in one vectorised expression, bit for bit the same
+on every device.
+
+Example:
+    >>> streams = Streams.from_seeds([0, 1, 2])
+    >>> both = streams.at(Purpose.COIN, epoch=5).uniform(4)            # [3, 4]
+    >>> alone = Streams.from_seeds([2]).at(Purpose.COIN, epoch=5).uniform(4)
+    >>> bool((both[2] == alone[0]).all())
+    True
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+try:
+    from graphmix import triton_streams
+except ImportError:  # Triton comes with CUDA builds of torch only
+    triton_streams = None  # type: ignore[assignment]
+
+WORD_BITS = 64
+# A dropout rate is rounded to this many binary digits; the rescaling uses the rounded rate, so nothing is biased.
+RATE_BITS = 16
+
+_GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit number: 2^64 / golden ratio
+_MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
+_MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+
+class Purpose(enum.IntEnum):
+    """What a random number is for. Values are part of a run's identity: never renumber them."""
+
+    WEIGHTS = 0
+    COIN = 1
+    GNN_DROPOUT = 2
+    FCN_DROPOUT = 3
+    TARGET_DROPOUT = 4
+    MIXING_LABELED = 5
+    MIXING_UNLABELED = 6
+    UNLABELED_SUBSET = 7
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which entries survive dropout, one bit each.
+
+    Attributes:
+        words: int64 `[trials, ceil(entries / 64)]`; bit `i % 64` of word `i // 64` is 1 where entry i is kept.
+        scale: what a kept entry is multiplied by, 1 / P(kept).
+    """
+
+    words: Tensor
+    scale: float
+
+
+@dataclass
+class Noise:
+    """One step's random numbers, drawn in order: each call moves on to fresh ones.
+
+    Attributes:
+        keys: int64 `[trials]`, the streams' keys.
+        place: a 64-bit number for what the numbers are for and when.
+    """
+
+    keys: Tensor
+    place: int
+    _draws: int = 0
+
+    def words(self, count: int) -> Tensor:
+        """Draw 64 random bits at a time: int64 `[trials, count]`."""
+        self._draws += 1
+        return _draw_words(self.keys, self.place, _mix_number(self._draws), count)
+
+    def uniform(self, count: int) -> Tensor:
+        """Draw float32 numbers in [0, 1): `[trials, count]`."""
+        # 24 bits fill a float32's mantissa; more would round up to 1.
+        return _shift_right(self.words(count), 40).float() * 2.0**-24
+
+    def keep(self, entries: int, rate: float) -> Keep:
+        """Draw which of `entries` survive dropout at `rate`, as packed bits."""
+        digits, kept = binary_digits(1.0 - rate)
+        count = -(-entries // WORD_BITS)
+        if len(digits) == 1:
+            return Keep(self.words(count), 1.0 / kept)
+        draws = self.words(count * len(digits)).unflatten(1, (len(digits), count))
+        # Horner's rule on the binary expansion of P(kept), 64 entries at a time: from the last digit up, OR with
+        # fresh bits where the digit is 1 (p -> (1 + p) / 2), AND where it is 0 (p -> p / 2).
+        words = draws[:, -1]
+        for position in range(len(digits) - 2, -1, -1):
+            fresh = draws[:, position]
+            words = (words | fresh) if digits[position] else (words & fresh)
+        return Keep(words, 1.0 / kept)
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of a batch of trials.
+
+    Attributes:
+        keys: int64 `[trials]`, one well-mixed key per seed.
+    """
+
+    keys: Tensor
+
+    @classmethod
+    def from_seeds(cls, seeds: Sequence[int], device: torch.device | str = "cpu") -> "Streams":
+        """Derive one stream from each seed."""
+        return cls(_mix(_mix(torch.tensor(list(seeds), dtype=torch.int64) + _GOLDEN)).to(device))
+
+    def at(self, purpose: Purpose, epoch: int = 0, part: int = 0) -> Noise:
+        """Return the noise for one purpose in one epoch; `part` tells apart, say, the K target passes."""
+        place = (int(purpose) << 48) + (part << 32) + epoch
+        return Noise(self.keys, _mix_number(place))
+
+    def select(self, trials: Tensor) -> "Streams":
+        """Keep only the given trials (int64 indices)."""
+        return replace(self, keys=self.keys[trials])
+
+    def coins(self, epochs: int) -> Tensor:
+        """Flip Algorithm 1's fair coin for every epoch and trial: bool `[epochs, trials]`, True for heads."""
+        return (self.at(Purpose.COIN).words(epochs) < 0).T
+
+
+def binary_digits(probability: float) -> tuple[list[bool], float]:
+    """Round a probability to `RATE_BITS` binary digits, trailing zeros dropped; return them and its new value."""
+    numerator = min(max(round(probability * 2**RATE_BITS), 1), 2**RATE_BITS - 1)
+    digits = [bool(numerator >> (RATE_BITS - 1 - place) & 1) for place in range(RATE_BITS)]
+    while not digits[-1]:
+        digits.pop()
+    return digits, numerator / 2**RATE_BITS
+
+
+def _draw_words(keys: Tensor, place: int, draw: int, count: int) -> Tensor:
+    if triton_streams is not None and keys.is_cuda:
+        return triton_streams.draw_words(keys, place, draw, count)
+    start = _mix(_mix(keys ^ place) + draw)
+    steps = torch.arange(1, count + 1, device=keys.device) * _GOLDEN
+    return _mix(start[:, None] + steps)
+
+
+def _shift_right(words: Tensor, bits: int) -> Tensor:
+    # torch's >> keeps the sign; a hash needs zeros shifted in.
+    return (words >> bits) & ((1 << (WORD_BITS - bits)) - 1)
+
+
+def _mix(words: Tensor) -> Tensor:
+    words = (words ^ _shift_right(words, 30)) * _MIX_1
+    words = (words ^ _shift_right(words, 27)) * _MIX_2
+    return words ^ _shift_right(words, 31)
+
+
+def _mix_number(number: int) -> int:
+    # The same hash on the host: as a plain number it costs the device no transfer.
+    mask = (1 << WORD_BITS) - 1
+    number = ((number ^ number >> 30) * _MIX_1) & mask
+    number = ((number ^ number >> 27) * _MIX_2) & mask
+    number ^= number >> 31
+    return number - (1 << WORD_BITS) if number >> (WORD_BITS - 1) else number

@@ -1,0 +1,62 @@
+"""Where to train, and how many trials at once."""
+
+import os
+
+import torch
+
+from graphmix.data import Graph
+from graphmix.errors import ConfigError
+from graphmix.sparse import SparseMatrix
+from graphmix.training.config import Config
+
+# On the CPU a batch pays while its dropped-out features stay in the cache: about this many entries.
+_CPU_ENTRIES = 2**20
+# Share of the free memory that a batch may plan to fill.
+_MEMORY_SHARE = 0.5
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """Turn a name into a device that is there: "auto" is CUDA where available, else the CPU."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ConfigError(f"there is no device {name!r}; use auto, cpu or cuda") from error
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device {name!r} is not served; use auto, cpu or cuda")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"device {name!r} was asked for and torch sees {torch.cuda.device_count()} CUDA devices")
+    return device
+
+
+def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
+    """Choose how many trials to train side by side, from the device and the memory free on it."""
+    fitting = int(free_memory(device) * _MEMORY_SHARE / bytes_per_trial(graph, config))
+    if device.type == "cpu":
+        fitting = min(fitting, _CPU_ENTRIES // max(1, _entries(graph)))
+    return max(1, min(fitting, config.trials))
+
+
+def bytes_per_trial(graph: Graph, config: Config) -> int:
+    """Estimate, from above, the memory one trial adds while it trains."""
+    weights = config.hidden * (graph.num_features + graph.num_classes)
+    # Weights, gradient, Adam's two moments, best weights, and copies for the two sides of the coin.
+    kept = 8 * weights
+    # Hidden states and logits of the forward and backward passes, and mixed copies of both.
+    activations = graph.num_nodes * (12 * config.hidden + 16 * graph.num_classes)
+    # Dropout bits and random words, and the dropped-out values on backends that write them out.
+    features = 6 * _entries(graph)
+    curves = 3 * config.epochs
+    return 4 * (kept + activations + features + curves)
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes free on a device."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**32
+
+
+def _entries(graph: Graph) -> int:
+    return graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()

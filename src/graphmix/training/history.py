@@ -1,0 +1,54 @@
+"""Curves over the epochs and the best epoch so far, per trial."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best epoch so far of every trial, by validation accuracy alone.
+
+    Attributes:
+        epoch: int64 `[trials]`, -1 before the first.
+        val: `[trials]`, validation accuracy there.
+        test: `[trials]`, test accuracy there.
+        improved: bool `[trials]`, whether the last update moved it.
+    """
+
+    epoch: Tensor
+    val: Tensor
+    test: Tensor
+    improved: Tensor
+
+    @classmethod
+    def none(cls, trials: int, device: torch.device | str = "cpu") -> "Best":
+        """Before the first epoch."""
+        minus = torch.full((trials,), -1.0, device=device)
+        return cls(minus.long(), minus, minus, minus > 0)
+
+    def update(self, epoch: int, val: Tensor, test: Tensor, *, ties: str) -> "Best":
+        """Take in one epoch's accuracies `[trials]`; `ties` says whether the "first" or "last" of equals counts."""
+        improved = val >= self.val if ties == "last" else val > self.val
+        return Best(
+            torch.where(improved, epoch, self.epoch),
+            torch.where(improved, val, self.val),
+            torch.where(improved, test, self.test),
+            improved,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What every epoch gave, measured after its update.
+
+    Attributes:
+        loss: float32 `[trials, epochs]`, the training loss of the step: the FCN's or the GNN's, as the coin fell.
+        val_accuracy: float32 `[trials, epochs]`.
+        test_accuracy: float32 `[trials, epochs]`, recorded for plots; never used to choose anything.
+    """
+
+    loss: Tensor
+    val_accuracy: Tensor
+    test_accuracy: Tensor

@@ -1,0 +1,214 @@
+"""fit(graph, split, config) -> Fit."""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.errors import ConfigError
+from graphmix.method import accuracy, softmax
+from graphmix.models import BACKBONES, Backbone
+from graphmix.sparse import rows
+from graphmix.streams import Streams
+from graphmix.training.config import Config
+from graphmix.training.devices import choose_device, trials_at_once
+from graphmix.training.history import Best, History
+from graphmix.training.step import step_loss
+from graphmix.training.task import Task, prepare
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a fit stands.
+
+    Attributes:
+        first: the first trial of the batch in hand.
+        trials: how many trials the batch holds.
+        epoch: epochs done in it.
+        best: the best epochs so far; read it seldom, that waits for the device.
+    """
+
+    first: int
+    trials: int
+    epoch: int
+    best: Best
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Trained networks and how they came about; everything is on the host, trial by trial.
+
+    Attributes:
+        config: the hyperparameters.
+        trials: which trials these are, as indices: trial i was seeded with config.seed + i.
+        weights: name to tensor `[trials, ...]`, at each trial's best epoch.
+        best_epoch: int64 `[trials]`, where validation accuracy was best, counted from 0.
+        val_accuracy: `[trials]`, there.
+        test_accuracy: `[trials]`, there; NaN without test nodes.
+        history: the curves.
+        seconds: wall-clock time spent training.
+    """
+
+    config: Config
+    trials: tuple[int, ...]
+    weights: dict[str, Tensor]
+    best_epoch: Tensor
+    val_accuracy: Tensor
+    test_accuracy: Tensor
+    history: History
+    seconds: float
+
+    def model(self) -> Backbone:
+        """The networks at their best epochs."""
+        return BACKBONES[self.config.backbone](self.weights, self.config.input_dropout, self.config.hidden_dropout)
+
+    @torch.no_grad()
+    def predict_proba(self, graph: Graph) -> Tensor:
+        """Class probabilities from the GNN: `[trials, nodes, classes]`, rows sum to 1.
+
+        Trials stay apart; `.mean(0)` is their ensemble.
+        """
+        graph = prepare(graph, self.config)
+        return softmax(self.model()(graph.x, graph)).contiguous()
+
+    def predict(self, graph: Graph) -> Tensor:
+        """The most probable class: int64 `[trials, nodes]`."""
+        return self.predict_proba(graph).argmax(dim=2)
+
+    @classmethod
+    def join(cls, parts: list["Fit"]) -> "Fit":
+        """Put batches of trials together, in the order of their trials."""
+        parts = sorted(parts, key=lambda part: part.trials)
+
+        def cat(read: Callable[["Fit"], Tensor]) -> Tensor:
+            return torch.cat([read(part) for part in parts])
+
+        return cls(
+            config=parts[0].config,
+            trials=tuple(trial for part in parts for trial in part.trials),
+            weights={name: cat(lambda part, name=name: part.weights[name]) for name in parts[0].weights},  # type: ignore[misc]
+            best_epoch=cat(lambda part: part.best_epoch),
+            val_accuracy=cat(lambda part: part.val_accuracy),
+            test_accuracy=cat(lambda part: part.test_accuracy),
+            history=History(
+                cat(lambda part: part.history.loss),
+                cat(lambda part: part.history.val_accuracy),
+                cat(lambda part: part.history.test_accuracy),
+            ),
+            seconds=sum(part.seconds for part in parts),
+        )
+
+
+def fit(
+    graph: Graph,
+    split: Split,
+    config: Config | None = None,
+    *,
+    device: str = "auto",
+    chunk: int | None = None,
+    watch: Watch | None = None,
+) -> Fit:
+    """Train every trial and keep each at the epoch with its best validation accuracy.
+
+    Args:
+        graph: the graph.
+        split: training, validation and test nodes, shared or one set per trial.
+        config: the hyperparameters; the paper's where not given.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+        chunk: how many trials to train at once; chosen from the device and its free memory where not given.
+        watch: called after every epoch.
+    """
+    config = config or Config()
+    task = Task.build(graph, split, config, choose_device(device))
+    return Fit.join(list(fit_batches(task, config, chunk=chunk, watch=watch)))
+
+
+def fit_batches(
+    task: Task,
+    config: Config,
+    *,
+    chunk: int | None = None,
+    watch: Watch | None = None,
+    skip: Collection[int] = (),
+) -> Iterator[Fit]:
+    """Train like `fit`, one batch of trials at a time, leaving out the trials in `skip`."""
+    size = trials_at_once(task.graph, config, task.device) if chunk is None else chunk
+    if size < 1:
+        raise ConfigError(f"chunk must be at least 1, not {size}")
+    todo = [trial for trial in range(config.trials) if trial not in skip]
+    for start in range(0, len(todo), size):
+        yield _fit_batch(task, config, todo[start : start + size], watch)
+
+
+def build_model(task: Task, config: Config, streams: Streams) -> Backbone:
+    """Create the configured network for a task, with initial weights from each trial's stream."""
+    return BACKBONES[config.backbone].create(
+        streams,
+        (task.graph.num_features, config.hidden, task.graph.num_classes),
+        bias=config.bias,
+        input_dropout=config.input_dropout,
+        hidden_dropout=config.hidden_dropout,
+    )
+
+
+def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
+    """Adam, whose updates are element-wise: over stacked weights it is one Adam per trial."""
+    return torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
+
+
+def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | None) -> Fit:
+    started = time.perf_counter()
+    device = task.device
+    streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
+    task = task.select(torch.tensor(trials, device=device))
+    model = build_model(task, config, streams)
+    optimizer = build_optimizer(model, config)
+    coins = streams.coins(config.epochs).cpu()
+    curves = torch.empty(3, config.epochs, len(trials), device=device)
+    best = Best.none(len(trials), device)
+    kept = {name: weight.detach().clone() for name, weight in model.weights.items()}
+    for epoch in range(config.epochs):
+        loss = step_loss(model, task, config, streams, epoch, coins[epoch])
+        optimizer.zero_grad()
+        loss.sum().backward()
+        optimizer.step()
+        val, test = evaluate(model, task)
+        best = best.update(epoch, val, test, ties=config.ties)
+        _keep_improved(kept, model, best.improved)
+        torch.stack([loss.detach(), val, test], out=curves[:, epoch])
+        if watch is not None:
+            watch(Progress(trials[0], len(trials), epoch + 1, best))
+    loss_curve, val_curve, test_curve = curves.mT.contiguous().cpu()
+    return Fit(
+        config=config,
+        trials=tuple(trials),
+        weights={name: weight.cpu() for name, weight in kept.items()},
+        best_epoch=best.epoch.cpu(),
+        val_accuracy=best.val.cpu(),
+        test_accuracy=best.test.cpu(),
+        history=History(loss_curve, val_curve, test_curve),
+        seconds=time.perf_counter() - started,
+    )
+
+
+@torch.no_grad()
+def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
+    """Validation and test accuracy of the GNN, without dropout: `[trials]` each."""
+    logits = model(task.x, task.graph)
+    val, test = (
+        accuracy(rows(logits, nodes.index.expand(model.trials, -1)), nodes.labels) for nodes in (task.val, task.test)
+    )
+    return val, test
+
+
+@torch.no_grad()
+def _keep_improved(kept: dict[str, Tensor], model: Backbone, improved: Tensor) -> None:
+    for name, weight in model.weights.items():
+        shape = (-1,) + (1,) * (weight.dim() - 1)
+        torch.where(improved.view(shape), weight, kept[name], out=kept[name])

@@ -1,0 +1,270 @@
+"""A run's folder: what was asked for, what came out, and enough on the way to go on after a kill.
+
+config.json           what was asked for, the versions, and a fingerprint of the data
+parts/*.safetensors   batches of trials already trained, while the run goes on
+weights.safetensors   best weights, `[trials, ...]`
+curves.safetensors    loss, validation and test accuracy, `[trials, epochs]`
+results.json          what `graphmix train --json` prints; written last, so its presence means finished
+"""
+
+import contextlib
+import hashlib
+import json
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import scipy
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.errors import RunError
+from graphmix.sparse import SparseMatrix
+from graphmix.training.config import Config
+from graphmix.training.devices import choose_device
+from graphmix.training.files import write_json, write_tensors
+from graphmix.training.history import History
+from graphmix.training.loop import Fit, Watch, fit_batches
+from graphmix.training.task import Task
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs into one folder are not told apart while both run
+    fcntl = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        folder: where it is.
+        fit: the trained networks and their curves.
+        results: what `results.json` holds.
+    """
+
+    folder: Path
+    fit: Fit
+    results: dict[str, Any]
+
+
+def train(
+    graph: Graph,
+    split: Split,
+    config: Config,
+    folder: Path,
+    *,
+    device: str = "auto",
+    chunk: int | None = None,
+    watch: Watch | None = None,
+) -> Run:
+    """Train into a folder. A run that was killed goes on where it stopped; its trials come out the same.
+
+    Raises:
+        RunError: the folder holds a finished run, another run, or anything else.
+    """
+    task = Task.build(graph, split, config, choose_device(device))
+    asked = {
+        "dataset": graph.name,
+        "split": split.name,
+        "data": fingerprint(graph, split),
+        **config.to_dict(),
+    }
+    with _open_folder(folder, asked):
+        parts = [_read_part(path, config) for path in sorted((folder / "parts").glob("*.safetensors"))]
+        done = {trial for part in parts for trial in part.trials}
+        for part in fit_batches(task, config, chunk=chunk, watch=watch, skip=done):
+            name = f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors"
+            write_tensors(folder / "parts" / name, _to_tensors(part))
+            parts.append(part)
+        fit = Fit.join(parts)
+        results = describe(fit, graph, split, task.device)
+        write_tensors(folder / "weights.safetensors", fit.weights)
+        write_tensors(folder / "curves.safetensors", vars(fit.history))
+        write_json(folder / "results.json", results)
+        shutil.rmtree(folder / "parts")
+    return Run(folder, fit, results)
+
+
+def load_run(folder: Path | str) -> Run:
+    """Read a finished run back: networks, curves and results."""
+    folder = Path(folder)
+    results = _read_json(folder / "results.json")
+    try:
+        config = Config(**{name: results[name] for name in Config.__dataclass_fields__})
+        weights = load_file(folder / "weights.safetensors")
+        history = History(**load_file(folder / "curves.safetensors"))
+    except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:
+        raise RunError(f"{folder} does not hold a whole run: {error}") from error
+    fit = Fit(
+        config=config,
+        trials=tuple(range(config.trials)),
+        weights=weights,
+        best_epoch=torch.tensor(results["best_epoch"]),
+        val_accuracy=torch.tensor(results["val_accuracy"]) / 100,
+        test_accuracy=torch.tensor([torch.nan if x is None else x for x in results["test_accuracy"]]) / 100,
+        history=history,
+        seconds=results["seconds"],
+    )
+    return Run(folder, fit, results)
+
+
+def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> dict[str, Any]:
+    """Say everything about a run in plain values: accuracies in percent, one per trial, and how they came about."""
+    return {
+        "dataset": graph.name,
+        "split": split.name,
+        **fit.config.to_dict(),
+        "test_accuracy": _percent(fit.test_accuracy),
+        "test_accuracy_mean": _mean(fit.test_accuracy),
+        "test_accuracy_std": _std(fit.test_accuracy),
+        "val_accuracy": _percent(fit.val_accuracy),
+        "val_accuracy_mean": _mean(fit.val_accuracy),
+        "best_epoch": fit.best_epoch.tolist(),
+        "seconds": round(fit.seconds, 3),
+        "device": device_name(device),
+        "threads": torch.get_num_threads() if device.type == "cpu" else None,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with."""
+    try:
+        own = version("graphmix")
+    except PackageNotFoundError:  # run from a source tree that was not installed
+        own = "source"
+    return {
+        "graphmix": own,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def device_name(device: torch.device) -> str:
+    """Name the hardware: "cpu", or "cuda" with the card's name."""
+    return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else "cpu"
+
+
+def fingerprint(graph: Graph, split: Split) -> str:
+    """Hash a graph and its split: equal for equal data."""
+    digest = hashlib.sha256()
+    x = graph.x
+    features = (x.crow, x.col, x.values) if isinstance(x, SparseMatrix) else (x,)
+    for tensor in (*features, graph.edge_index, graph.y, split.train, split.val, split.test):
+        digest.update(str(tuple(tensor.shape)).encode())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
+    _check_folder(folder, asked)
+    try:
+        (folder / "parts").mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise RunError(f"{folder} cannot be used as a run folder: {error.strerror}") from error
+    with lock:
+        if fcntl is not None:
+            try:
+                # Given up by the system when the process ends, however it ends.
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunError(f"{folder} is being written by another process; choose another --out") from error
+        if not (folder / "config.json").exists():
+            write_json(folder / "config.json", asked | {"versions": versions()})
+        yield
+    (folder / ".lock").unlink(missing_ok=True)
+
+
+def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise RunError(f"{folder} is a file; choose another --out")
+    if (folder / "results.json").exists():
+        raise RunError(f"{folder} holds a finished run; choose another --out or delete it")
+    if not (folder / "config.json").exists():
+        if {path.name for path in folder.iterdir()} - {".lock", "parts"}:
+            raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
+        return
+    held = _read_json(folder / "config.json")
+    different = [name for name in asked if held.get(name) != asked[name]]
+    if different:
+        name = different[0]
+        raise RunError(
+            f"{folder} holds another run ({name} is {held.get(name)!r} there and {asked[name]!r} here); "
+            "choose another --out"
+        )
+    if held.get("versions") != versions():
+        raise RunError(f"{folder} holds a run begun with other versions; choose another --out or delete it")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read as a run's record: {error}") from error
+    if not isinstance(value, dict):
+        raise RunError(f"{path} cannot be read as a run's record: it is not a JSON object")
+    return value
+
+
+def _to_tensors(part: Fit) -> dict[str, Tensor]:
+    return {
+        "trials": torch.tensor(part.trials),
+        "best_epoch": part.best_epoch,
+        "val_accuracy": part.val_accuracy,
+        "test_accuracy": part.test_accuracy,
+        "seconds": torch.tensor(part.seconds, dtype=torch.float64),
+        **{f"history.{name}": curve for name, curve in vars(part.history).items()},
+        **{f"weights.{name}": weight for name, weight in part.weights.items()},
+    }
+
+
+def _read_part(path: Path, config: Config) -> Fit:
+    try:
+        held = load_file(path)
+    except safetensors.SafetensorError as error:
+        raise RunError(f"{path} is damaged ({error}); delete it and its trials are trained again") from error
+
+    def under(prefix: str) -> dict[str, Tensor]:
+        return {name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)}
+
+    return Fit(
+        config=config,
+        trials=tuple(held["trials"].tolist()),
+        weights=under("weights."),
+        best_epoch=held["best_epoch"],
+        val_accuracy=held["val_accuracy"],
+        test_accuracy=held["test_accuracy"],
+        history=History(**under("history.")),
+        seconds=held["seconds"].item(),
+    )
+
+
+def _percent(shares: Tensor) -> list[float | None]:
+    return [None if share != share else round(100 * share, 4) for share in shares.tolist()]
+
+
+def _mean(shares: Tensor) -> float | None:
+    mean = 100 * shares.double().mean().item()
+    return None if mean != mean else round(mean, 4)
+
+
+def _std(shares: Tensor) -> float | None:
+    # One trial has no spread to speak of.
+    if len(shares) < 2 or shares.isnan().any():
+        return None
+    return round(100 * shares.double().std().item(), 4)

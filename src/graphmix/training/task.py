@@ -1,0 +1,111 @@
+"""A graph and a split made ready for training a batch of trials."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphmix.data import Graph, Split, binarise, row_normalise
+from graphmix.errors import ConfigError
+from graphmix.sparse import SparseMatrix
+from graphmix.training.config import Config
+
+
+def prepare(graph: Graph, config: Config) -> Graph:
+    """Bring a graph's features into the form a run trains on."""
+    return graph.with_x(row_normalise(binarise(graph.x))) if config.binarise else graph
+
+
+@dataclass(frozen=True, eq=False)
+class Picks:
+    """Some nodes of each trial, as a rectangle: trials with fewer are padded with nodes that weigh nothing.
+
+    Attributes:
+        index: int64 `[trials or 1, picks]`; 1 where all trials share one split.
+        count: int64 `[trials or 1]`, how many are real.
+        weight: float32 `[trials or 1, picks]`, 1 / count for real ones, 0 for padding.
+        labels: int64 `[trials or 1, picks]`, -1 for padding.
+    """
+
+    index: Tensor
+    count: Tensor
+    weight: Tensor
+    labels: Tensor
+
+    @classmethod
+    def build(cls, mask: Tensor, y: Tensor) -> Self:
+        """List the True entries of a mask `[trials or 1, nodes]`."""
+        count = mask.sum(dim=1)
+        picks = max(1, int(count.max()))
+        # A stable sort of "not picked" lists the picked nodes first, in order.
+        index = (~mask).to(torch.uint8).argsort(dim=1, stable=True)[:, :picks]
+        real = torch.arange(picks, device=mask.device) < count[:, None]
+        return cls(index, count, real / count.clamp_min(1)[:, None], torch.where(real, y[index], -1))
+
+    def select(self, trials: Tensor) -> "Picks":
+        """Keep only the given trials."""
+        if self.index.shape[0] == 1:
+            return self
+        return Picks(self.index[trials], self.count[trials], self.weight[trials], self.labels[trials])
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a step of training needs, on the device it runs on.
+
+    Attributes:
+        x: features `[nodes, features]`, shared by all trials.
+        graph: the graph.
+        null: the graph without its edges.
+        labeled: nodes whose labels are trained on.
+        unlabeled: all other nodes.
+        val: validation nodes.
+        test: test nodes.
+        targets: one-hot labels of the labeled nodes, `[trials or 1, labeled, classes]`.
+    """
+
+    x: SparseMatrix | Tensor
+    graph: Graph
+    null: Graph
+    labeled: Picks
+    unlabeled: Picks
+    val: Picks
+    test: Picks
+    targets: Tensor
+
+    @classmethod
+    def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
+        """Check that the split fits the graph, prepare the features, and move everything to the device."""
+        split.check(graph)
+        splits = split.train.shape[0]
+        if splits not in (1, config.trials):
+            raise ConfigError(
+                f"the split has masks for {splits} trials and the run has {config.trials}; make them equal"
+            )
+        graph, split = prepare(graph, config).to(device), split.to(device)
+        labeled = Picks.build(split.train, graph.y)
+        return cls(
+            x=graph.x,
+            graph=graph,
+            null=graph.null(),
+            labeled=labeled,
+            unlabeled=Picks.build(~split.train, graph.y),
+            val=Picks.build(split.val, graph.y),
+            test=Picks.build(split.test, graph.y),
+            # Padding may carry the label -1; it weighs nothing, so any class will do.
+            targets=F.one_hot(labeled.labels.clamp_min(0), graph.num_classes).float(),
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where training runs."""
+        return self.graph.y.device
+
+    def select(self, trials: Tensor) -> "Task":
+        """Keep only the given trials; nothing is copied where all trials share one split."""
+        if self.labeled.index.shape[0] == 1:
+            return self
+        picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
+        return replace(self, targets=self.targets[trials], **picks)
