@@ -15,6 +15,7 @@ Example:
 """
 
 import enum
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -67,7 +68,7 @@ class Noise:
 
     Attributes:
         keys: int64 `[trials]`, the streams' keys.
-        place: a 64-bit number for what the numbers are for and when.
+        place: a number for what the numbers are for and when; its last 16 bits are 0.
     """
 
     keys: Tensor
@@ -77,7 +78,7 @@ class Noise:
     def words(self, count: int) -> Tensor:
         """Draw 64 random bits at a time: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, self.place, _mix_number(self._draws), count)
+        return _draw_words(self.keys, _mix_number(self.place + self._draws), count)
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
@@ -117,8 +118,7 @@ class Streams:
 
     def at(self, purpose: Purpose, epoch: int = 0, part: int = 0) -> Noise:
         """Return the noise for one purpose in one epoch; `part` tells apart, say, the K target passes."""
-        place = (int(purpose) << 48) + (part << 32) + epoch
-        return Noise(self.keys, _mix_number(place))
+        return Noise(self.keys, (int(purpose) << 60) + (part << 48) + (epoch << 16))
 
     def select(self, trials: Tensor) -> "Streams":
         """Keep only the given trials (int64 indices)."""
@@ -138,12 +138,17 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
     return digits, numerator / 2**RATE_BITS
 
 
-def _draw_words(keys: Tensor, place: int, draw: int, count: int) -> Tensor:
+def _draw_words(keys: Tensor, place: int, count: int) -> Tensor:
+    # SplitMix64 from the state key + place. Both are well mixed, so every draw of every trial starts at a random
+    # state of 2^64; that two of a run's draws overlap is as good as impossible.
     if triton_streams is not None and keys.is_cuda:
-        return triton_streams.draw_words(keys, place, draw, count)
-    start = _mix(_mix(keys ^ place) + draw)
-    steps = torch.arange(1, count + 1, device=keys.device) * _GOLDEN
-    return _mix(start[:, None] + steps)
+        return triton_streams.draw_words(keys, place, count)
+    return _mix((keys + place)[:, None] + _steps(count, keys.device))
+
+
+@functools.lru_cache(maxsize=64)
+def _steps(count: int, device: torch.device) -> Tensor:
+    return torch.arange(1, count + 1, device=device) * _GOLDEN
 
 
 def _shift_right(words: Tensor, bits: int) -> Tensor:

@@ -8,12 +8,12 @@ from torch import Tensor
 _BLOCK = 256
 
 
-def draw_words(keys: Tensor, place: int, draw: int, count: int) -> Tensor:
+def draw_words(keys: Tensor, place: int, count: int) -> Tensor:
     """Draw 64 random bits at a time: int64 `[trials, count]` from keys int64 `[trials]`."""
     out = torch.empty(keys.shape[0], count, device=keys.device, dtype=torch.int64)
     if out.numel():
         grid = (triton.cdiv(count, _BLOCK), keys.shape[0])
-        _words_kernel[grid](keys, out, place, draw, count, BLOCK=_BLOCK, num_warps=4)
+        _words_kernel[grid](keys, out, place, count, BLOCK=_BLOCK, num_warps=4)
     return out
 
 
@@ -25,11 +25,10 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 
 # The scalars change with every call: specialising on their values would compile a kernel each time.
-@triton.jit(do_not_specialize=["place", "draw", "count"])
-def _words_kernel(keys, out, place, draw, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+@triton.jit(do_not_specialize=["place", "count"])
+def _words_kernel(keys, out, place, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
     trial = tl.program_id(1).to(tl.int64)
     position = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    key = tl.load(keys + trial).to(tl.uint64)
-    start = _mix(_mix(key ^ place.to(tl.uint64)) + draw.to(tl.uint64))
-    word = _mix(start + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)
+    state = tl.load(keys + trial).to(tl.uint64) + place.to(tl.uint64)
+    word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)
     tl.store(out + trial * count + position, word.to(tl.int64), mask=position < count)

@@ -113,13 +113,16 @@ def test_rows_picks_per_trial_and_sums_the_gradient_of_repeats(device):
     assert values.grad[..., 0].tolist() == [[1, 0, 2], [1, 2, 0]]
 
 
-def test_tilings_are_sliced_from_the_largest():
+def test_tilings_are_block_diagonal_and_sliced_from_the_largest():
     matrix = random_matrix((7, 5), 0.4, 2)
-    large = [part.clone() for part in matrix.tiled(6)]
-    crow, col = matrix.tiled(2)
-    assert torch.equal(crow, large[0][:15])
-    assert torch.equal(col, large[1][: 2 * matrix.nonzeros])
-    assert len(matrix._tiles) == 1
+    matrix.tiled(6)
+    tiling = matrix.tiled(2)
+    parts = (tiling.values.numpy(), tiling.col.numpy(), tiling.crow.numpy())
+    written_out = sp.csr_array(parts, shape=(14, 10)).toarray()
+    block = matrix.to_dense().numpy()
+    assert np.array_equal(written_out, np.kron(np.eye(2), block))
+    assert tiling.col.data_ptr() == matrix.tiled(6).col.data_ptr()
+    assert matrix.tiled(7).values.numel() == 7 * matrix.nonzeros
 
 
 def test_scipy_round_trip_sums_repeats_and_drops_zeros():

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +25,7 @@ class SparseMatrix:
     col: Tensor
     values: Tensor
     shape: tuple[int, int]
-    _tiles: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
+    _tilings: dict[int, "Tiling"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray) -> "SparseMatrix":
@@ -74,19 +75,36 @@ class SparseMatrix:
         flipped = sp.csr_array(self.to_scipy().T)
         return SparseMatrix.from_scipy(flipped).to(self.values.device)
 
-    def tiled(self, trials: int) -> tuple[Tensor, Tensor]:
-        """Repeat the structure along a block diagonal: (crow, col) of a `[trials * rows, trials * columns]` matrix.
+    def tiled(self, trials: int) -> "Tiling":
+        """Repeat the matrix along a block diagonal, `[trials * rows, trials * columns]`.
 
-        The first blocks of a larger tiling are a smaller one, so one tiling is kept and sliced.
+        The first blocks of a larger tiling are a smaller one: only the largest takes memory, others are views of it.
         """
-        kept = max(self._tiles, default=0)
-        if kept < trials:
-            block = torch.arange(trials, device=self.col.device, dtype=torch.int32)[:, None]
-            crow = (block * self.nonzeros + self.crow[:-1]).flatten()
-            crow = torch.cat([crow, crow.new_tensor([trials * self.nonzeros])])
-            col = (block * self.shape[1] + self.col).flatten()
-            self._tiles.clear()
-            self._tiles[trials] = (crow, col)
-            kept = trials
-        crow, col = self._tiles[kept]
-        return crow[: trials * self.shape[0] + 1], col[: trials * self.nonzeros]
+        if trials not in self._tilings:
+            largest = self._tilings[max(self._tilings)] if self._tilings else None
+            if largest is None or max(self._tilings) < trials:
+                self._tilings.clear()
+                self._tilings[trials] = self._tile(trials)
+            else:
+                rows, entries = trials * self.shape[0], trials * self.nonzeros
+                self._tilings[trials] = Tiling(
+                    largest.crow[: rows + 1], largest.col[:entries], largest.values[:entries]
+                )
+        return self._tilings[trials]
+
+    def _tile(self, trials: int) -> "Tiling":
+        block = torch.arange(trials, device=self.col.device, dtype=torch.int32)[:, None]
+        end = torch.full((1,), trials * self.nonzeros, device=self.col.device, dtype=torch.int32)
+        return Tiling(
+            torch.cat([(block * self.nonzeros + self.crow[:-1]).flatten(), end]),
+            (block * self.shape[1] + self.col).flatten(),
+            self.values.repeat(trials),
+        )
+
+
+class Tiling(NamedTuple):
+    """A matrix repeated along a block diagonal, in CSR form."""
+
+    crow: Tensor
+    col: Tensor
+    values: Tensor

@@ -134,16 +134,18 @@ class _DropoutMatMul(torch.autograd.Function):
 def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     if _use_triton(dense):
         return triton_ops.product(matrix, dense)
-    return _bag(matrix, matrix.values.expand(dense.shape[0], -1), dense)
+    return _bag(matrix, matrix.tiled(dense.shape[0]).values, dense)
 
 
 def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
     trials, columns, width = dense.shape
-    crow, col = matrix.tiled(trials)
-    operand = dense.reshape(trials * columns, width)
-    summed = F.embedding_bag(
-        col, operand, crow, mode="sum", per_sample_weights=values.reshape(-1), include_last_offset=True
-    )
+    crow, col, _ = matrix.tiled(trials)
+    # Detached: the gradient is ours to compute, and torch would otherwise prepare its own.
+    operand = dense.detach().reshape(trials * columns, width)
+    # torch.embedding_bag is what F.embedding_bag ends in, after checks that would take as long as the product.
+    summed = torch.embedding_bag(
+        operand, col, crow, mode=_SUM, per_sample_weights=values.reshape(-1), include_last_offset=True
+    )[0]
     return summed.view(trials, matrix.shape[0], width)
 
 
@@ -157,5 +159,6 @@ def _use_triton(dense: Tensor) -> bool:
     return triton_ops is not None and dense.is_cuda
 
 
+_SUM = 0
 # Row b holds the eight bits of byte b, lowest first: words are little-endian on every device torch supports.
 _BYTES = torch.tensor([[float(byte >> bit & 1) for bit in range(8)] for byte in range(256)])

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from graphmix.streams import Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import choose_device, trials_at_once
 from graphmix.training.history import Best, History
+from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.step import step_loss
 from graphmix.training.task import Task, prepare
 
@@ -142,8 +144,11 @@ def fit_batches(
     if size < 1:
         raise ConfigError(f"chunk must be at least 1, not {size}")
     todo = [trial for trial in range(config.trials) if trial not in skip]
-    for start in range(0, len(todo), size):
-        yield _fit_batch(task, config, todo[start : start + size], watch)
+    batches = [todo[start : start + size] for start in range(0, len(todo), size)]
+    workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
+    for part in side_by_side([partial(_fit_batch, task, config, batch, watch) for batch in batches], workers):
+        # Batches that ran side by side share the clock.
+        yield replace(part, seconds=part.seconds / workers)
 
 
 def build_model(task: Task, config: Config, streams: Streams) -> Backbone:
@@ -182,6 +187,7 @@ def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | Non
         best = best.update(epoch, val, test, ties=config.ties)
         _keep_improved(kept, model, best.improved)
         torch.stack([loss.detach(), val, test], out=curves[:, epoch])
+        check_stop()
         if watch is not None:
             watch(Progress(trials[0], len(trials), epoch + 1, best))
     loss_curve, val_curve, test_curve = curves.mT.contiguous().cpu()
