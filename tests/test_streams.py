@@ -38,9 +38,14 @@ def test_purposes_epochs_parts_draws_and_seeds_differ():
     noise = streams.at(Purpose.COIN)
     drawn = [noise.words(4), noise.words(4)]
     drawn += [streams.at(Purpose.WEIGHTS).words(4), streams.at(Purpose.COIN, epoch=1).words(4)]
-    drawn += [streams.at(Purpose.COIN, part=1).words(4)]
+    drawn += [streams.copies(0, 3).at(Purpose.COIN).words(4)]
     words = torch.cat([block.flatten() for block in drawn])
     assert len(words.unique()) == len(words)
+
+
+def test_copies_belong_to_their_trial_and_number_alone():
+    both = Streams.from_seeds([4, 9]).copies(0, 5).keys.view(2, 5)
+    assert torch.equal(both[1, 2:], Streams.from_seeds([9]).copies(2, 5).keys)
 
 
 def test_uniform_numbers_are_uniform_and_below_one():

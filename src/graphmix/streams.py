@@ -116,9 +116,14 @@ class Streams:
         """Derive one stream from each seed."""
         return cls(_mix(_mix(torch.tensor(list(seeds), dtype=torch.int64) + _GOLDEN)).to(device))
 
-    def at(self, purpose: Purpose, epoch: int = 0, part: int = 0) -> Noise:
-        """Return the noise for one purpose in one epoch; `part` tells apart, say, the K target passes."""
-        return Noise(self.keys, (int(purpose) << 60) + (part << 48) + (epoch << 16))
+    def at(self, purpose: Purpose, epoch: int = 0) -> Noise:
+        """Return the noise for one purpose in one epoch."""
+        return Noise(self.keys, (int(purpose) << 60) + (epoch << 16))
+
+    def copies(self, first: int, last: int) -> "Streams":
+        """Branch each trial's stream into copies first … last - 1, say for the K target passes: trial by trial."""
+        numbers = torch.arange(first + 1, last + 1, device=self.keys.device)
+        return replace(self, keys=_mix(self.keys[:, None] + numbers * _MIX_2).flatten())
 
     def select(self, trials: Tensor) -> "Streams":
         """Keep only the given trials (int64 indices)."""

@@ -60,7 +60,8 @@ class Backbone(abc.ABC):
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Map features `[nodes, features]` to hidden states `[trials, nodes, hidden]`.
 
-        With noise, dropout is on, a mask per trial; without, this is inference.
+        With noise, dropout is on, a mask per trial; without, this is inference. Noise of `trials * copies` streams
+        gives each trial several masks, and hidden states and logits `[trials * copies, nodes, …]`.
         """
 
     @abc.abstractmethod
@@ -104,10 +105,17 @@ def drop(hidden: Tensor, rate: float, noise: Noise | None) -> Tensor:
     return dropout(hidden, noise.keep(hidden[0].numel(), rate))
 
 
+def add_bias(values: Tensor, bias: Tensor | None) -> Tensor:
+    """Add each trial's bias `[trials, 1, width]`, where there is one, to values `[trials * copies, nodes, width]`."""
+    if bias is None:
+        return values
+    return values + bias.repeat_interleave(values.shape[0] // bias.shape[0], dim=0)
+
+
 def glorot(noise: Noise, fan_in: int, fan_out: int) -> Tensor:
     """Draw weights `[trials, fan_in, fan_out]` uniformly (Glorot and Bengio, 2010)."""
     bound = math.sqrt(6.0 / (fan_in + fan_out))
-    drawn = noise.uniform(fan_in * fan_out).view(-1, fan_in, fan_out)
+    drawn: Tensor = noise.uniform(fan_in * fan_out).view(-1, fan_in, fan_out)
     return ((2 * drawn - 1) * bound).requires_grad_()
 
 

@@ -4,8 +4,8 @@ from typing import Self
 
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, GraphLike, drop, glorot, linear, zeros
-from graphmix.sparse import SparseMatrix, matmul
+from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.sparse import SparseMatrix, matmul, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -40,10 +40,10 @@ class GCN(Backbone):
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute Â H W₂: `[trials, nodes, classes]`."""
-        mapped = drop(hidden, self.hidden_dropout, noise) @ self.weights["conv2.weight"]
+        mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
         return self._convolve(mapped, graph, "conv2.bias")
 
     def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:
         propagation = graph.propagation
         gathered = mapped if propagation is None else matmul(propagation, mapped)
-        return gathered + self.weights[bias] if bias in self.weights else gathered
+        return add_bias(gathered, self.weights.get(bias))

@@ -25,7 +25,7 @@ class SparseMatrix:
     col: Tensor
     values: Tensor
     shape: tuple[int, int]
-    _tilings: dict[int, "Tiling"] = field(default_factory=dict, init=False, repr=False)
+    _tilings: dict[int, dict[int, "Tiling"]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray) -> "SparseMatrix":
@@ -75,30 +75,33 @@ class SparseMatrix:
         flipped = sp.csr_array(self.to_scipy().T)
         return SparseMatrix.from_scipy(flipped).to(self.values.device)
 
-    def tiled(self, trials: int) -> "Tiling":
-        """Repeat the matrix along a block diagonal, `[trials * rows, trials * columns]`.
+    def tiled(self, trials: int, copies: int = 1) -> "Tiling":
+        """Repeat the matrix along a block diagonal, `copies` times for each trial.
 
-        The first blocks of a larger tiling are a smaller one: only the largest takes memory, others are views of it.
+        The result is `[trials * copies * rows, trials * columns]`: a trial's copies stand below one another. The first
+        trials of a larger tiling are a smaller one: only the largest takes memory, others are views of it.
         """
-        if trials not in self._tilings:
-            largest = self._tilings[max(self._tilings)] if self._tilings else None
-            if largest is None or max(self._tilings) < trials:
-                self._tilings.clear()
-                self._tilings[trials] = self._tile(trials)
+        known = self._tilings.setdefault(copies, {})
+        if trials not in known:
+            largest = max(known, default=0)
+            if largest < trials:
+                known.clear()
+                known[trials] = self._tile(trials, copies)
             else:
-                rows, entries = trials * self.shape[0], trials * self.nonzeros
-                self._tilings[trials] = Tiling(
-                    largest.crow[: rows + 1], largest.col[:entries], largest.values[:entries]
-                )
-        return self._tilings[trials]
+                blocks = trials * copies
+                crow, col, values = known[largest]
+                end = blocks * self.nonzeros
+                known[trials] = Tiling(crow[: blocks * self.shape[0] + 1], col[:end], values[:end])
+        return known[trials]
 
-    def _tile(self, trials: int) -> "Tiling":
-        block = torch.arange(trials, device=self.col.device, dtype=torch.int32)[:, None]
-        end = torch.full((1,), trials * self.nonzeros, device=self.col.device, dtype=torch.int32)
+    def _tile(self, trials: int, copies: int) -> "Tiling":
+        blocks = trials * copies
+        block = torch.arange(blocks, device=self.col.device, dtype=torch.int32)[:, None]
+        end = torch.full((1,), blocks * self.nonzeros, device=self.col.device, dtype=torch.int32)
         return Tiling(
             torch.cat([(block * self.nonzeros + self.crow[:-1]).flatten(), end]),
-            (block * self.shape[1] + self.col).flatten(),
-            self.values.repeat(trials),
+            (block // copies * self.shape[1] + self.col).flatten(),
+            self.values.repeat(blocks),
         )
 
 

@@ -45,16 +45,32 @@ def dropout_matmul(matrix: SparseMatrix | Tensor, keep: Keep, dense: Tensor) -> 
 
     Args:
         matrix: `[rows, columns]`, sparse or dense; constant, no gradient flows into it.
-        keep: one bit per non-zero of a sparse matrix, or per entry of a dense one.
+        keep: one bit per non-zero of a sparse matrix, or per entry of a dense one, for `trials * copies` masks: each
+            trial may be given several, one after the other.
         dense: `[trials, columns, width]`.
 
     Returns:
-        `[trials, rows, width]`.
+        `[trials * copies, rows, width]`.
     """
     if isinstance(matrix, Tensor):
-        return dropout(matrix.expand(dense.shape[0], -1, -1), keep) @ dense
+        return per_trial(dropout(matrix.expand(keep.words.shape[0], -1, -1), keep), dense)
     result: Tensor = _DropoutMatMul.apply(dense, matrix, keep.words, keep.scale)
     return result
+
+
+def per_trial(values: Tensor, weight: Tensor) -> Tensor:
+    """Multiply values of trials' copies with the trials' weights.
+
+    Args:
+        values: `[trials * copies, nodes, columns]`.
+        weight: `[trials, columns, width]`.
+
+    Returns:
+        `[trials * copies, nodes, width]`.
+    """
+    trials, columns, width = weight.shape
+    stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
+    return (stacked @ weight).view(values.shape[0], values.shape[1], width)
 
 
 def dropout(dense: Tensor, keep: Keep) -> Tensor:
@@ -107,7 +123,7 @@ class _MatMul(torch.autograd.Function):
 class _DropoutMatMul(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, matrix: SparseMatrix, words: Tensor, scale: float) -> Tensor:
-        ctx.matrix, ctx.scale = matrix, scale
+        ctx.matrix, ctx.scale, ctx.trials = matrix, scale, dense.shape[0]
         ctx.save_for_backward(words)
         if _use_triton(dense):
             return triton_ops.product(matrix, dense, words, scale)
@@ -137,16 +153,27 @@ def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     return _bag(matrix, matrix.tiled(dense.shape[0]).values, dense)
 
 
+def _dropout_transposed(matrix: SparseMatrix, words: Tensor, scale: float, grad: Tensor) -> Tensor:
+    if _use_triton(grad):
+        return triton_ops.product(matrix.transposed, grad, words, scale, matrix.origin)
+    bits = _spread(words)
+    blocks, padded = bits.shape
+    start = torch.arange(blocks, dtype=torch.int32, device=bits.device)[:, None] * padded
+    kept = bits.view(-1).index_select(0, (start + matrix.origin).view(-1)).view(blocks, -1)
+    return _bag(matrix.transposed, kept * (matrix.transposed.values * scale), grad)
+
+
 def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
     trials, columns, width = dense.shape
-    crow, col, _ = matrix.tiled(trials)
+    blocks = values.numel() // matrix.nonzeros if matrix.nonzeros else trials
+    crow, col, _ = matrix.tiled(trials, blocks // trials)
     # Detached: the gradient is ours to compute, and torch would otherwise prepare its own.
     operand = dense.detach().reshape(trials * columns, width)
     # torch.embedding_bag is what F.embedding_bag ends in, after checks that would take as long as the product.
     summed = torch.embedding_bag(
         operand, col, crow, mode=_SUM, per_sample_weights=values.reshape(-1), include_last_offset=True
     )[0]
-    return summed.view(trials, matrix.shape[0], width)
+    return summed.view(blocks, matrix.shape[0], width)
 
 
 def _spread(words: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The contract of `ops` on CUDA: one kernel, a program per row and trial.
+"""The contract of `ops` on CUDA: one kernel, a program per row and a few trials.
 
 Bound by memory: each non-zero costs a gather of `width` floats from the trial's operand, out of the L2 cache for the
 sizes here. Non-zeros that dropout removed are not gathered. A row's non-zeros are summed in the same order whatever
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphmix.sparse.matrix import SparseMatrix
 
-_MAX_WIDTH = 64  # columns of the operand one program sums; wider operands take several programs
+_LANES = 64  # values one program sums up: columns of the operand, for as many trials as fit beside each other
 
 
 def product(
@@ -27,21 +27,23 @@ def product(
     Args:
         matrix: `[rows, columns]`.
         dense: `[trials, columns, width]`.
-        words: int64 `[trials, words]`, one bit per non-zero: kept or dropped.
+        words: int64 `[trials * copies, words]`, one bit per non-zero: kept or dropped.
         scale: what kept non-zeros are multiplied by.
         origin: int32 `[nonzeros]`, which bit belongs to each non-zero; their own order where not given.
 
     Returns:
-        `[trials, rows, width]`.
+        `[trials * copies, rows, width]`.
     """
     dense = dense.contiguous()
     trials, _, width = dense.shape
-    out = torch.empty(trials, matrix.shape[0], width, device=dense.device, dtype=dense.dtype)
+    blocks = trials if words is None else words.shape[0]
+    out = torch.empty(blocks, matrix.shape[0], width, device=dense.device, dtype=dense.dtype)
     if out.numel() == 0:
         return out
-    block = min(triton.next_power_of_2(width), _MAX_WIDTH)
+    lanes = min(triton.next_power_of_2(width), _LANES)
+    together = _LANES // lanes
     per_row = max(1, matrix.nonzeros // max(1, matrix.shape[0]))
-    _product_kernel[(matrix.shape[0], trials, triton.cdiv(width, block))](
+    _product_kernel[(matrix.shape[0], triton.cdiv(blocks, together), triton.cdiv(width, lanes))](
         matrix.crow,
         matrix.col,
         matrix.values,
@@ -52,12 +54,15 @@ def product(
         matrix.shape[0],
         matrix.shape[1],
         width,
+        blocks,
+        blocks // trials,
         words.stride(0) if words is not None else 0,
         scale,
         MASKED=words is not None,
         MOVED=origin is not None,
-        NONZEROS=min(max(triton.next_power_of_2(per_row), 4), 32),
-        WIDTH=block,
+        NONZEROS=min(max(triton.next_power_of_2(per_row), 4), 16),
+        WIDTH=lanes,
+        TOGETHER=together,
         num_warps=1,
     )
     return out
@@ -75,33 +80,37 @@ def _product_kernel(  # type: ignore[no-untyped-def]
     rows,
     columns,
     width,
+    blocks,
+    copies,
     words_stride,
     scale,
     MASKED: tl.constexpr,  # noqa: N803
     MOVED: tl.constexpr,  # noqa: N803
     NONZEROS: tl.constexpr,  # noqa: N803
     WIDTH: tl.constexpr,  # noqa: N803
+    TOGETHER: tl.constexpr,  # noqa: N803
 ):
     row = tl.program_id(0)
-    trial = tl.program_id(1).to(tl.int64)
-    lane = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
-    inside = lane < width
+    place = tl.arange(0, TOGETHER * WIDTH)
+    block = (tl.program_id(1) * TOGETHER + place // WIDTH).to(tl.int64)
+    lane = tl.program_id(2) * WIDTH + place % WIDTH
+    inside = (lane < width) & (block < blocks)
+    operand = dense + (block // copies) * columns * width + lane
     start = tl.load(crow + row)
     end = tl.load(crow + row + 1)
-    total = tl.zeros([WIDTH], dtype=tl.float32)
+    total = tl.zeros([TOGETHER * WIDTH], dtype=tl.float32)
     for first in range(start, end, NONZEROS):
-        place = first + tl.arange(0, NONZEROS)
-        live = place < end
-        column = tl.load(col + place, mask=live, other=0)
-        value = tl.load(values + place, mask=live, other=0.0)
+        entry = first + tl.arange(0, NONZEROS)
+        live = entry < end
+        column = tl.load(col + entry, mask=live, other=0)
+        value = tl.load(values + entry, mask=live, other=0.0) * scale
+        kept = live[:, None] & inside[None, :]
         if MASKED:
-            bit = place
+            bit = entry
             if MOVED:
-                bit = tl.load(origin + place, mask=live, other=0)
-            word = tl.load(words + trial * words_stride + (bit >> 6), mask=live, other=0)
-            live = live & (((word >> (bit & 63)) & 1) == 1)
-            value = tl.where(live, value * scale, 0.0)
-        offset = (trial * columns + column)[:, None] * width + lane[None, :]
-        operand = tl.load(dense + offset, mask=live[:, None] & inside[None, :], other=0.0)
-        total += tl.sum(operand * value[:, None], axis=0)
-    tl.store(out + (trial * rows + row) * width + lane, total, mask=inside)
+                bit = tl.load(origin + entry, mask=live, other=0)
+            word = tl.load(words + block[None, :] * words_stride + (bit >> 6)[:, None], mask=kept, other=0)
+            kept = kept & (((word >> (bit & 63)[:, None]) & 1) == 1)
+        found = tl.load(operand[None, :] + column[:, None] * width, mask=kept, other=0.0)
+        total += tl.sum(found * value[:, None], axis=0)
+    tl.store(out + (block * rows + row) * width + lane, total, mask=inside)

@@ -11,6 +11,8 @@ from graphmix.training.config import Config
 
 # On the CPU a batch pays while its dropped-out features stay in the cache: about this many entries.
 _CPU_ENTRIES = 2**20
+# On CUDA the target passes are done together up to this many hidden values, a quarter of a gigabyte.
+_CUDA_HIDDEN = 2**26
 # Share of the free memory that a batch may plan to fill.
 _MEMORY_SHARE = 0.5
 
@@ -41,12 +43,20 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     return max(1, min(fitting, config.trials))
 
 
+def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.device) -> int:
+    """Choose how many of the K target passes of `trials` trials to do in one call."""
+    if device.type == "cpu":
+        return max(1, _CPU_ENTRIES // max(1, trials * _entries(graph)))
+    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * config.hidden))
+
+
 def bytes_per_trial(graph: Graph, config: Config) -> int:
     """Estimate, from above, the memory one trial adds while it trains."""
     weights = config.hidden * (graph.num_features + graph.num_classes)
     # Weights, gradient, Adam's two moments, best weights, and copies for the two sides of the coin.
     kept = 8 * weights
-    # Hidden states and logits of the forward and backward passes, and mixed copies of both.
+    # Hidden states and logits of the forward and backward passes, and mixed copies of both; target passes come to
+    # less, or to what `passes_at_once` allows.
     activations = graph.num_nodes * (12 * config.hidden + 16 * graph.num_classes)
     # Dropout bits and random words, and the dropped-out values on backends that write them out.
     features = 6 * _entries(graph)

@@ -8,6 +8,7 @@ from graphmix.models import Backbone
 from graphmix.sparse import rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
+from graphmix.training.devices import passes_at_once
 from graphmix.training.task import Picks, Task
 
 
@@ -93,12 +94,23 @@ def predict_targets(model: Backbone, task: Task, config: Config, streams: Stream
     """
     # Picking rows in every pass costs more than the softmax it saves when most nodes are wanted anyway.
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
+    trials = model.trials
     total = torch.zeros((), device=task.device)
-    for part in range(config.perturbations):
-        logits = model(task.x, task.graph, streams.at(Purpose.TARGET_DROPOUT, epoch, part))
-        total = total + softmax(logits if most else _pick(logits, nodes))
+    for first, last in _pass_groups(task, config, trials):
+        noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
+        logits = model(task.x, task.graph, noise)
+        predictions = softmax(logits if most else _pick(logits, nodes, last - first))
+        # One by one: the order of the sum, and so its rounding, must not depend on how the passes are grouped.
+        for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
+            total = total + single
     mean = total / config.perturbations
     return sharpen(_pick(mean, nodes) if most else mean, config.temperature)
+
+
+def _pass_groups(task: Task, config: Config, trials: int) -> list[tuple[int, int]]:
+    """Group the K passes into as few calls as the device handles well."""
+    size = min(config.perturbations, passes_at_once(task.graph, config, trials, task.device))
+    return [(first, min(first + size, config.perturbations)) for first in range(0, config.perturbations, size)]
 
 
 def _mixup_loss(
@@ -123,5 +135,6 @@ def _mixup_loss(
     return LOSSES[config.fcn_loss](logits, mixed_targets, nodes.weight)
 
 
-def _pick(values: Tensor, nodes: Picks) -> Tensor:
-    return rows(values, nodes.index.expand(values.shape[0], -1))
+def _pick(values: Tensor, nodes: Picks, copies: int = 1) -> Tensor:
+    index = nodes.index if nodes.index.shape[0] == 1 else nodes.index.repeat_interleave(copies, dim=0)
+    return rows(values, index.expand(values.shape[0], -1))
