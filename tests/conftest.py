@@ -28,3 +28,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests marked `gpu` where there is no CUDA device."""
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """One torch thread per test process: they share the cores already."""
+    torch.set_num_threads(1)

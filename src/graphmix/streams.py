@@ -91,13 +91,13 @@ class Noise:
         count = -(-entries // WORD_BITS)
         if len(digits) == 1:
             return Keep(self.words(count), 1.0 / kept)
-        draws = self.words(count * len(digits)).unflatten(1, (len(digits), count))
+        # An entry's bits are at its place however many are drawn.
+        draws = self.words(count * len(digits)).unflatten(1, (count, len(digits))).unbind(2)
         # Horner's rule on the binary expansion of P(kept), 64 entries at a time: from the last digit up, OR with
         # fresh bits where the digit is 1 (p -> (1 + p) / 2), AND where it is 0 (p -> p / 2).
-        words = draws[:, -1]
-        for position in range(len(digits) - 2, -1, -1):
-            fresh = draws[:, position]
-            words = (words | fresh) if digits[position] else (words & fresh)
+        words = draws[-1]
+        for digit, fresh in zip(digits[-2::-1], draws[-2::-1], strict=True):
+            words = (words | fresh) if digit else (words & fresh)
         return Keep(words, 1.0 / kept)
 
 

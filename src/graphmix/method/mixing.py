@@ -22,7 +22,8 @@ def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
     """
     if alpha == 0:
         return torch.ones(noise.keys.shape[0], count, device=noise.keys.device)
-    first, second = noise.uniform(2 * count).chunk(2, dim=1)
+    # Side by side, so that the i-th λ is the same however many are drawn.
+    first, second = noise.uniform(2 * count).unflatten(1, (count, 2)).unbind(2)
     cosine = torch.cos(2 * math.pi * second)
     # 1 - U is in (0, 1], so the power is never 0/0; the clamp keeps it from underflowing for small α.
     power = (1 - first).pow(1 / alpha).clamp_min(torch.finfo(first.dtype).tiny)

@@ -91,9 +91,12 @@ class Backbone(abc.ABC):
 
 
 def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
-    """Multiply dropped-out features with each trial's weight `[trials, features, width]`."""
-    if noise is None or rate == 0:
+    """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy."""
+    if noise is None:
         return matmul(x, weight)
+    if rate == 0:
+        # Without dropout a trial's copies are alike here; later layers may still tell them apart.
+        return matmul(x, weight).repeat_interleave(noise.keys.shape[0] // weight.shape[0], dim=0)
     entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
     return dropout_matmul(x, noise.keep(entries, rate), weight)
 

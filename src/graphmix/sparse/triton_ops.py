@@ -111,6 +111,6 @@ def _product_kernel(  # type: ignore[no-untyped-def]
                 bit = tl.load(origin + entry, mask=live, other=0)
             word = tl.load(words + block[None, :] * words_stride + (bit >> 6)[:, None], mask=kept, other=0)
             kept = kept & (((word >> (bit & 63)[:, None]) & 1) == 1)
-        found = tl.load(operand[None, :] + column[:, None] * width, mask=kept, other=0.0)
+        found = tl.load(operand[None, :] + column.to(tl.int64)[:, None] * width, mask=kept, other=0.0)
         total += tl.sum(found * value[:, None], axis=0)
     tl.store(out + (block * rows + row) * width + lane, total, mask=inside)

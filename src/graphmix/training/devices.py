@@ -36,9 +36,10 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     """Choose how many trials to train side by side, from the device and the memory free on it."""
     fitting = int(free_memory(device) * _MEMORY_SHARE / bytes_per_trial(graph, config))
     if device.type == "cpu":
-        # Batches run side by side on the cores, and all cores should have one.
+        # Batches run side by side on the cores; all cores should have one, unless they are so small that Python's
+        # own time, which the cores cannot share, outweighs torch's.
         workers = torch.get_num_threads()
-        share = -(-config.trials // workers)
+        share = max(-(-config.trials // workers), _CPU_ENTRIES // (2 * max(1, _entries(graph))))
         fitting = min(fitting // workers, _CPU_ENTRIES // max(1, _entries(graph)), share)
     return max(1, min(fitting, config.trials))
 

@@ -76,12 +76,14 @@ def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int) -> 
     """Choose the unlabeled nodes of this step: all of them, or a fresh subset drawn with replacement."""
     if config.unlabeled == "all":
         return task.unlabeled
-    size = task.labeled.index.shape[1] if config.unlabeled == "labeled" else int(config.unlabeled)
-    everyone = task.unlabeled
-    drawn = draw_partners(streams.at(Purpose.UNLABELED_SUBSET, epoch), everyone.count, size)
-    index = everyone.index.expand(drawn.shape[0], -1).gather(1, drawn)
-    count = torch.full_like(drawn[:, 0], size)
-    weight = torch.full_like(drawn, 1, dtype=torch.float32) / size
+    if config.unlabeled == "labeled":
+        count, size, weight = task.labeled.count, task.labeled.index.shape[1], task.labeled.weight
+    else:
+        size = int(config.unlabeled)
+        count = torch.full_like(task.labeled.count, size)
+        weight = torch.full((1, size), 1 / size, device=task.device)
+    drawn = draw_partners(streams.at(Purpose.UNLABELED_SUBSET, epoch), task.unlabeled.count, size)
+    index = task.unlabeled.index.expand(drawn.shape[0], -1).gather(1, drawn)
     return Picks(index, count, weight, torch.full_like(drawn, -1))
 
 

@@ -1,0 +1,73 @@
+import math
+
+import pytest
+
+from graphmix import Config, ConfigError
+
+
+def test_the_papers_defaults():
+    config = Config.for_dataset("cora")
+    assert (config.alpha, config.gamma, config.temperature, config.perturbations) == (1.0, 1.0, 0.1, 10)
+    assert (config.epochs, config.rampup_start, config.rampup_end) == (2000, 500, 1000)
+    assert (config.learning_rate, config.weight_decay, config.hidden) == (0.01, 5e-4, 16)
+    assert (config.input_dropout, config.hidden_dropout) == (0.5, 0.0)
+    assert (config.fcn_loss, config.unlabeled, config.lambda_per, config.ties) == (
+        "cross-entropy",
+        "all",
+        "pair",
+        "first",
+    )
+
+
+def test_the_released_codes_defaults():
+    config = Config.for_dataset("cora", reading="released")
+    assert (config.fcn_loss, config.unlabeled, config.lambda_per) == ("binary-cross-entropy", "labeled", "batch")
+    assert (config.gamma, config.binarise, config.ties) == (10.0, True, "last")
+    assert config.rampup_before == pytest.approx(math.exp(-5))
+
+
+@pytest.mark.parametrize(("reading", "gammas"), [("paper", (1.0, 1.0, 10.0)), ("released", (10.0, 10.0, 1.0))])
+def test_gamma_by_dataset_and_reading(reading, gammas):
+    names = ("cora", "citeseer", "pubmed")
+    assert tuple(Config.for_dataset(name, reading=reading).gamma for name in names) == gammas
+
+
+def test_given_values_win_over_the_reading_and_none_is_not_given():
+    config = Config.for_dataset("cora", reading="released", gamma=3.0, ties="first", epochs=400, alpha=None)
+    assert (config.gamma, config.ties, config.alpha) == (3.0, "first", 1.0)
+    assert (config.rampup_start, config.rampup_end) == (100, 200)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"alpha": -0.1}, "alpha must be at least 0, not -0.1"),
+        ({"gamma": -1.0}, "gamma must be at least 0"),
+        ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
+        ({"perturbations": 0}, "perturbations must be at least 1, not 0"),
+        ({"input_dropout": 1.0}, "input_dropout must be at least 0 and below 1, not 1.0"),
+        ({"hidden_dropout": -0.5}, "hidden_dropout must be at least 0 and below 1"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"weight_decay": -1e-4}, "weight_decay must be at least 0"),
+        ({"hidden": 0}, "hidden must be at least 1"),
+        ({"trials": 0}, "trials must be at least 1"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"epochs": 2.5}, "epochs must be a whole number"),
+        ({"seed": -1}, "seed must be from 0"),
+        ({"alpha": math.nan}, "alpha must be a finite number, not nan"),
+        ({"gamma": math.inf}, "gamma must be a finite number"),
+        ({"rampup_start": 50, "rampup_end": 20}, "rampup_end (20) must not come before rampup_start (50)"),
+        ({"unlabeled": "some"}, "unlabeled must be 'all', 'labeled' or a number of nodes from 1 up, not 'some'"),
+        ({"unlabeled": 0}, "unlabeled must be"),
+        ({"method": "magic"}, "method must be one of graphmix, supervised, not 'magic'"),
+        ({"backbone": "mlp"}, "backbone must be one of gcn"),
+        ({"fcn_loss": "mse"}, "fcn_loss must be one of"),
+        ({"reading": "mine"}, "reading must be one of paper, released"),
+        ({"depth": 3}, "there is no hyperparameter 'depth'"),
+    ],
+)
+def test_values_out_of_range_are_refused_in_one_sentence(choices, message):
+    with pytest.raises(ConfigError) as caught:
+        Config.for_dataset("cora", **choices)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,192 @@
+"""Algorithm 1, term by term."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+from graphmix import Config, Streams, Task, build_model, step_loss, synthetic
+from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
+from graphmix.streams import Purpose
+from graphmix.training import fcn_loss, gnn_loss, predict_targets, step
+from graphmix.training.step import draw_unlabeled
+
+TRIALS = 3
+
+
+def setup(**choices):
+    graph, split = synthetic(nodes=120, features=60, labels_per_class=4, seed=3)
+    config = Config.for_dataset("", **({"trials": TRIALS, "epochs": 40} | choices))
+    task = Task.build(graph, split, config)
+    streams = Streams.from_seeds(range(TRIALS))
+    return build_model(task, config, streams), task, config, streams
+
+
+def dense_features(task, streams, purpose, epoch, trial):
+    """One trial's dropped-out features, written out."""
+    keep = streams.at(purpose, epoch).keep(task.x.nonzeros, 0.5)
+    from graphmix.sparse.ops import unpack
+
+    x = task.x.to_dense()
+    row, col = x.nonzero(as_tuple=True)
+    x[row, col] *= unpack(keep.words, task.x.nonzeros)[trial] * keep.scale
+    return x
+
+
+def test_gnn_loss_is_the_ordinary_loss():
+    model, task, _, streams = setup()
+    losses = gnn_loss(model, task, streams, epoch=5)
+    propagation = task.graph.propagation.to_dense()
+    for trial in range(TRIALS):
+        x = dense_features(task, streams, Purpose.GNN_DROPOUT, 5, trial)
+        first, second = (model.weights[f"conv{number}.weight"][trial] for number in (1, 2))
+        logits = propagation @ ((propagation @ (x @ first)).relu() @ second)
+        labeled = task.labeled.index[0]
+        assert_close(losses[trial], F.cross_entropy(logits[labeled], task.graph.y[labeled]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("reading", ["paper", "released"])
+def test_fcn_loss_against_the_equations_written_out(reading):
+    epoch = 25
+    model, task, config, streams = setup(reading=reading, gamma=3.0, alpha=0.7)
+    weight = 3.0  # the ramp ends at epoch 20
+    losses = fcn_loss(model, task, config, streams, epoch)
+    unlabeled = draw_unlabeled(task, config, streams, epoch)
+    targets = predict_targets(model, task, config, streams, epoch, unlabeled)
+    for trial in range(TRIALS):
+        x = dense_features(task, streams, Purpose.FCN_DROPOUT, epoch, trial)
+        hidden = (x @ model.weights["conv1.weight"][trial]).relu()
+        total = 0.0
+        one_hot = F.one_hot(task.graph.y[task.labeled.index[0]], task.graph.num_classes).float()
+        sides = [
+            (Purpose.MIXING_LABELED, 1.0, task.labeled.index[0], one_hot),
+            (Purpose.MIXING_UNLABELED, weight, unlabeled.index.expand(TRIALS, -1)[trial], targets[trial]),
+        ]
+        for purpose, factor, nodes, target in sides:
+            noise = streams.at(purpose, epoch)
+            lam = draw_lambda(0.7, noise, len(nodes) if reading == "paper" else 1)[trial, :, None]
+            partner = draw_partners(noise, torch.tensor([len(nodes)]), len(nodes))[trial]
+            mixed = lam * hidden[nodes] + (1 - lam) * hidden[nodes][partner]
+            mixed_target = lam * target + (1 - lam) * target[partner]
+            logits = mixed @ model.weights["conv2.weight"][trial]
+            if reading == "paper":
+                total = total + factor * F.cross_entropy(logits, mixed_target)
+            else:
+                total = total + factor * F.binary_cross_entropy(logits.softmax(-1), mixed_target)
+        assert_close(losses[trial], total, rtol=1e-4, atol=1e-5)
+
+
+def test_targets_average_k_noisy_gnn_passes_and_sharpen():
+    model, task, config, streams = setup(perturbations=4, temperature=0.3)
+    targets = predict_targets(model, task, config, streams, 7, task.unlabeled)
+    passes = [
+        model(task.x, task.graph, streams.copies(number, number + 1).at(Purpose.TARGET_DROPOUT, 7)).softmax(-1)
+        for number in range(4)
+    ]
+    expected = sharpen(torch.stack(passes).mean(0)[:, task.unlabeled.index[0]], 0.3)
+    assert_close(targets, expected, rtol=1e-4, atol=1e-5)
+    assert_close(targets.sum(-1), torch.ones_like(targets[..., 0]))
+    assert not torch.equal(passes[0], passes[1])
+
+
+def test_targets_without_input_dropout_differ_by_the_hidden_layers():
+    model, task, config, streams = setup(perturbations=3, input_dropout=0.0, hidden_dropout=0.5, temperature=1.0)
+    several = predict_targets(model, task, config, streams, 7, task.unlabeled)
+    still = model(task.x, task.graph).softmax(-1)[:, task.unlabeled.index[0]]
+    assert (several - still).abs().max() > 1e-4
+    model, task, config, streams = setup(perturbations=3, input_dropout=0.0, temperature=1.0)
+    assert_close(predict_targets(model, task, config, streams, 7, task.unlabeled), still)
+
+
+def test_targets_do_not_depend_on_how_passes_are_grouped(monkeypatch):
+    model, task, config, streams = setup(perturbations=7)
+    results = []
+    for size in (1, 3, 7):
+        monkeypatch.setattr(step, "passes_at_once", lambda *_, size=size: size)
+        results.append(predict_targets(model, task, config, streams, 7, task.unlabeled))
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+def test_no_gradient_flows_through_targets():
+    model, task, config, streams = setup()
+    assert not predict_targets(model, task, config, streams, 30, task.unlabeled).requires_grad
+
+
+def test_gradient_of_the_fcn_loss_is_that_with_constant_targets(monkeypatch):
+    model, task, config, streams = setup()
+    constant = predict_targets(model, task, config, streams, 30, task.unlabeled)
+    gradients = []
+    for replacement in (predict_targets, lambda *_: constant):
+        monkeypatch.setattr(step, "predict_targets", replacement)
+        loss = fcn_loss(model, task, config, streams, 30).sum()
+        gradients.append(torch.autograd.grad(loss, list(model.parameters())))
+    for free, fixed in zip(*gradients, strict=True):
+        assert torch.equal(free, fixed)
+
+
+def test_the_gnn_loss_ignores_targets_and_unlabeled_nodes(monkeypatch):
+    def forbidden(*_):
+        raise AssertionError("the GNN's side of the coin uses no targets")
+
+    model, task, _, streams = setup()
+    monkeypatch.setattr(step, "predict_targets", forbidden)
+    loss = gnn_loss(model, task, streams, 30).sum()
+    assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(loss, list(model.parameters())))
+
+
+def test_each_trial_follows_its_own_coin():
+    model, task, config, streams = setup()
+    heads = torch.tensor([True, False, True])
+    losses = step_loss(model, task, config, streams, 30, heads)
+    fcn, gnn = fcn_loss(model, task, config, streams, 30), gnn_loss(model, task, streams, 30)
+    assert_close(losses, torch.where(heads, fcn, gnn))
+    for coins, expected in ((heads | True, fcn), (heads & False, gnn)):
+        assert torch.equal(step_loss(model, task, config, streams, 30, coins), expected)
+
+
+def test_coins_come_from_the_streams_when_not_given():
+    model, task, config, streams = setup()
+    for epoch in range(8):
+        given = step_loss(model, task, config, streams, epoch, streams.coins(40)[epoch])
+        assert torch.equal(step_loss(model, task, config, streams, epoch), given)
+
+
+def test_supervised_never_trains_the_fcn():
+    model, task, config, streams = setup(method="supervised")
+    assert torch.equal(
+        step_loss(model, task, config, streams, 30, torch.ones(TRIALS, dtype=torch.bool)),
+        gnn_loss(model, task, streams, 30),
+    )
+
+
+def test_before_the_ramp_only_labeled_nodes_count(monkeypatch):
+    model, task, config, streams = setup()
+    monkeypatch.setattr(step, "predict_targets", lambda *_: pytest.fail("targets were computed for nothing"))
+    paper = fcn_loss(model, task, config, streams, epoch=3)
+    monkeypatch.undo()
+    model, task, config, streams = setup(rampup_before=math.exp(-5))
+    assert (fcn_loss(model, task, config, streams, epoch=3) > paper).all()
+
+
+def test_alpha_zero_is_training_without_mixup():
+    model, task, config, streams = setup(alpha=0.0, gamma=0.0)
+    loss = fcn_loss(model, task, config, streams, 30)
+    hidden = model.encode(task.x, task.null, streams.at(Purpose.FCN_DROPOUT, 30))
+    logits = model.decode(hidden, task.null)[:, task.labeled.index[0]]
+    assert_close(loss, cross_entropy(logits, task.targets, task.labeled.weight))
+
+
+def test_unlabeled_subsets_are_fresh_unlabeled_and_of_the_given_size():
+    _, task, config, streams = setup(unlabeled=50)
+    first, second = (draw_unlabeled(task, config, streams, epoch) for epoch in (0, 1))
+    assert first.index.shape == (TRIALS, 50)
+    assert not torch.equal(first.index, second.index)
+    assert not torch.equal(first.index[0], first.index[1])
+    everyone = set(task.unlabeled.index[0].tolist())
+    assert set(first.index.flatten().tolist()) <= everyone
+    assert_close(first.weight.sum(1), torch.ones(1))
+    as_many = Config.for_dataset("", trials=TRIALS, unlabeled="labeled")
+    assert draw_unlabeled(task, as_many, streams, 0).index.shape[1] == task.labeled.index.shape[1]

@@ -1,0 +1,109 @@
+"""A trial in a batch equals the trial alone."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from graphmix import Config, Split, fit, synthetic
+from graphmix.training import devices
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+EPOCHS = 60
+
+
+def small_graph():
+    return synthetic(nodes=300, features=80, labels_per_class=5, seed=1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"method": "supervised"},
+        {"reading": "paper"},
+        {"reading": "released", "gamma": 1.0},
+        {"hidden_dropout": 0.3, "input_dropout": 0.2, "bias": True, "unlabeled": 30, "alpha": 0.1},
+    ],
+    ids=["supervised", "paper", "released", "everything else"],
+)
+def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):
+    graph, split = small_graph()
+    batch = Config.for_dataset("", trials=12, epochs=EPOCHS, **choices)
+    together = fit(graph, split, batch, device=device, chunk=12)
+    for trial in (0, 7, 11):
+        alone = fit(graph, split, replace(batch, trials=1, seed=trial), device=device)
+        assert torch.equal(together.history.val_accuracy[trial], alone.history.val_accuracy[0])
+        assert torch.equal(together.history.test_accuracy[trial], alone.history.test_accuracy[0])
+        assert_close(together.history.loss[trial], alone.history.loss[0], rtol=1e-3, atol=1e-4)
+        assert together.best_epoch[trial] == alone.best_epoch[0]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_trial_in_a_batch_of_a_hundred_on_cora(device, data_root):
+    from graphmix import load
+
+    graph, split = load("cora", data_root=data_root)
+    config = Config.for_dataset("cora", trials=100, epochs=20)
+    together = fit(graph, split, config, device=device, chunk=100)
+    alone = fit(graph, split, replace(config, trials=1, seed=42), device=device)
+    assert torch.equal(together.history.val_accuracy[42], alone.history.val_accuracy[0])
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5])
+def test_the_chunk_changes_nothing(chunk):
+    graph, split = small_graph()
+    config = Config.for_dataset("", trials=5, epochs=EPOCHS)
+    whole, parts = (
+        fit(graph, split, config, device="cpu", chunk=5),
+        fit(graph, split, config, device="cpu", chunk=chunk),
+    )
+    assert torch.equal(whole.history.val_accuracy, parts.history.val_accuracy)
+    assert parts.trials == (0, 1, 2, 3, 4)
+    assert_close(whole.weights, parts.weights, rtol=1e-3, atol=1e-4)
+
+
+def test_dense_features_train_as_sparse_ones_do_without_input_dropout():
+    graph, split = small_graph()
+    config = Config.for_dataset("", trials=2, epochs=EPOCHS, input_dropout=0.0)
+    sparse = fit(graph, split, config, device="cpu")
+    dense = fit(graph.with_x(graph.x.to_dense()), split, config, device="cpu")
+    assert_close(sparse.history.loss, dense.history.loss, rtol=1e-2, atol=1e-3)
+
+
+def test_dense_features_with_dropout_learn():
+    graph, split = small_graph()
+    config = Config.for_dataset("", trials=2, epochs=100, rampup_start=60, rampup_end=90)
+    assert fit(graph.with_x(graph.x.to_dense()), split, config, device="cpu").test_accuracy.min() > 0.6
+
+
+def test_trials_may_have_splits_of_their_own_and_of_different_sizes():
+    graph, split = small_graph()
+    train = split.train.repeat(2, 1)
+    train[1, train[1].nonzero()[0]] = False  # the second trial has one label less
+    both = Split.build(train, split.val.repeat(2, 1), split.test.repeat(2, 1))
+    config = Config.for_dataset("", trials=2, epochs=EPOCHS)
+    together = fit(graph, both, config, device="cpu", chunk=2)
+    for trial in range(2):
+        own = Split.build(train[trial], split.val[0], split.test[0])
+        alone = fit(graph, own, replace(config, trials=1, seed=trial), device="cpu")
+        assert torch.equal(together.history.val_accuracy[trial], alone.history.val_accuracy[0])
+
+
+def test_different_seeds_train_differently():
+    graph, split = small_graph()
+    done = fit(graph, split, Config.for_dataset("", trials=2, epochs=10), device="cpu")
+    assert not torch.equal(done.history.loss[0], done.history.loss[1])
+
+
+@pytest.mark.gpu
+def test_the_graph_and_the_config_fit_the_memory_planned_for_them():
+    graph, split = synthetic(nodes=5000, features=2000, seed=1)
+    config = Config.for_dataset("", trials=40, epochs=12, rampup_start=0, rampup_end=1)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    fit(graph, split, config, device="cuda", chunk=40)
+    planned = 40 * devices.bytes_per_trial(graph, config) + 4 * 4 * devices._CUDA_HIDDEN
+    assert torch.cuda.max_memory_allocated() < planned
