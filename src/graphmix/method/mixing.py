@@ -27,7 +27,7 @@ def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
     cosine = torch.cos(2 * math.pi * second)
     # 1 - U is in (0, 1], so the power is never 0/0; the clamp keeps it from underflowing for small α.
     power = (1 - first).pow(1 / alpha).clamp_min(torch.finfo(first.dtype).tiny)
-    balance = cosine * ((1 - power) / (power + (1 - power) * cosine.square())).sqrt()
+    balance: Tensor = cosine * ((1 - power) / (power + (1 - power) * cosine.square())).sqrt()
     return ((1 + balance) / 2).clamp(0, 1)  # rounding may leave the interval by one digit
 
 
