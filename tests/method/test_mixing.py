@@ -3,7 +3,7 @@ import torch
 from scipy import stats
 from torch.testing import assert_close
 
-from graphmix.method import draw_lambda, draw_partners, mix
+from graphmix.method import draw_lambda, draw_partners, draw_positions, mix
 from graphmix.streams import Purpose, Streams
 
 
@@ -48,9 +48,27 @@ def test_mix_interpolates_per_node():
     assert_close(mixed, torch.tensor([[[1.0], [6.0]]]))
 
 
-def test_partners_stay_below_each_trials_count_and_are_uniform():
+def test_partners_are_a_permutation_of_the_real_nodes():
+    partner = draw_partners(noise(3), torch.tensor([3, 10, 7]), 10)
+    for trial, count in enumerate((3, 10, 7)):
+        assert sorted(partner[trial].tolist()) == list(range(10))
+        assert sorted(partner[trial, :count].tolist()) == list(range(count))
+
+
+def test_partners_do_not_depend_on_the_padding():
+    tight, padded = draw_partners(noise(1), torch.tensor([6]), 6), draw_partners(noise(1), torch.tensor([6]), 9)
+    assert torch.equal(tight, padded[:, :6])
+
+
+def test_every_partner_is_equally_likely():
+    partners = torch.cat([draw_partners(noise(50, epoch), torch.tensor([5]), 5) for epoch in range(100)])
+    for position in range(5):
+        assert stats.chisquare(torch.bincount(partners[:, position]).numpy()).pvalue > 1e-3
+
+
+def test_positions_stay_below_each_trials_count_and_are_uniform():
     count = torch.tensor([3, 10])
-    drawn = draw_partners(noise(), count, 30_000)
+    drawn = draw_positions(noise(), count, 30_000)
     assert drawn.min() == 0
     assert drawn.max(dim=1).values.tolist() == [2, 9]
     for trial in range(2):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul, rows
+from graphmix.sparse import SparseMatrix, distinct_rows, dropout, dropout_matmul, matmul, rows
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Purpose, Streams
 
@@ -111,6 +111,19 @@ def test_rows_picks_per_trial_and_sums_the_gradient_of_repeats(device):
     assert picked[1, :, 1].tolist() == [9, 7, 9]
     picked.sum().backward()
     assert values.grad[..., 0].tolist() == [[1, 0, 2], [1, 2, 0]]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_distinct_rows_are_rows_without_repeats(device):
+    values = torch.randn(3, 6, 4, device=device)
+    index = torch.stack([torch.randperm(6, device=device)[:4] for _ in range(3)])
+    upstream = torch.randn(3, 4, 4, device=device)
+    copied, summed = values.clone().requires_grad_(), values.clone().requires_grad_()
+    first, second = distinct_rows(copied, index), rows(summed, index)
+    assert torch.equal(first, second)
+    first.backward(upstream)
+    second.backward(upstream)
+    assert torch.equal(copied.grad, summed.grad)
 
 
 def test_tilings_are_block_diagonal_and_sliced_from_the_largest():

@@ -23,13 +23,17 @@ def demo(
     out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="a new one in runs/")] = None,
 ) -> None:
     """Train a plain GCN and GraphMix(GCN) on Citeseer and compare them."""
+    # Citeseer's hyperparameters are those of any other graph, so they are checked before anything is fetched.
+    configs = [
+        Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
+        for method in ("supervised", "graphmix")
+    ]
     graph, split = _citeseer_or_synthetic(data_root)
     folder = out or fresh_folder("demo")
     results = []
-    for method in ("supervised", "graphmix"):
-        config = Config.for_dataset(graph.name, method=method, trials=trials, epochs=epochs, seed=seed)
-        with Bar(f"{method:>10} on {graph.name}", trials, epochs) as bar:
-            run = engine.train(graph, split, config, folder / method, device=device, watch=bar.watch)
+    for config in configs:
+        with Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
+            run = engine.train(graph, split, config, folder / config.method, device=device, watch=bar.watch)
         results.append(run.results)
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     output.print(results_table(results, title))

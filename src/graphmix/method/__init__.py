@@ -1,7 +1,7 @@
 """The paper, one short function per equation: torch in, torch out, no data and no models."""
 
 from graphmix.method.losses import LOSSES, accuracy, cross_entropy
-from graphmix.method.mixing import draw_lambda, draw_partners, mix
+from graphmix.method.mixing import draw_lambda, draw_partners, draw_positions, mix
 from graphmix.method.schedule import ramp_up
 from graphmix.method.softmax import log_softmax, softmax
 from graphmix.method.targets import sharpen
@@ -12,6 +12,7 @@ __all__ = [
     "cross_entropy",
     "draw_lambda",
     "draw_partners",
+    "draw_positions",
     "log_softmax",
     "mix",
     "ramp_up",

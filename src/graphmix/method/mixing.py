@@ -32,17 +32,24 @@ def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
 
 
 def draw_partners(noise: Noise, count: Tensor, picks: int) -> Tensor:
-    """Draw, for each of `picks` nodes, the node it is mixed with: the second expectation of Eq. 2.
+    """Pair every node with a random one: a random permutation, the second expectation of Eq. 2.
 
     Args:
         noise: the trials' random streams.
-        count: int64 `[trials]` or `[1]`, how many nodes there are to choose from.
-        picks: how many partners to draw per trial.
+        count: int64 `[trials or 1]`, how many of the `picks` are real; padding is paired with padding.
+        picks: how many nodes a trial has, padding included.
 
     Returns:
-        int64 `[trials, picks]`, positions in 0 .. count - 1.
+        int64 `[trials, picks]`, each position once.
     """
-    drawn = (noise.uniform(picks) * count[:, None]).long()
+    keys = noise.words(picks)
+    padding = torch.arange(picks, device=keys.device) >= count[:, None]
+    return keys.masked_fill(padding, torch.iinfo(keys.dtype).max).argsort(dim=1)
+
+
+def draw_positions(noise: Noise, count: Tensor, draws: int) -> Tensor:
+    """Draw positions 0 .. count - 1 with replacement: int64 `[trials, draws]` for count int64 `[trials or 1]`."""
+    drawn = (noise.uniform(draws) * count[:, None]).long()
     # In float32 a draw next to 1 times the count may round up to the count itself.
     return torch.minimum(drawn, count[:, None] - 1)
 

@@ -7,6 +7,7 @@ a trial's result does not depend on the batch, and it beats torch's CSR product 
 docs/design/0002-sparse-products.md). On CUDA the same contract is met by `triton_ops` where Triton is found.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -80,11 +81,23 @@ def dropout(dense: Tensor, keep: Keep) -> Tensor:
 
 
 def rows(dense: Tensor, index: Tensor) -> Tensor:
-    """Pick rows, per trial: `[trials, nodes, width]` and int64 `[trials, picks]` give `[trials, picks, width]`."""
-    trials, nodes, width = dense.shape
-    offset = torch.arange(trials, device=index.device)[:, None] * nodes
-    picked: Tensor = _Rows.apply(dense.reshape(trials * nodes, width), index + offset)
-    return picked
+    """Pick rows, per trial; a row may be picked again and again.
+
+    Args:
+        dense: `[trials, nodes, width]`.
+        index: int64 `[trials, picks]`.
+
+    Returns:
+        `[trials, picks, width]`.
+    """
+    picked: Tensor = _Rows.apply(*_flat(dense, index), _sum_rows)
+    return picked.view(*index.shape, dense.shape[2])
+
+
+def distinct_rows(dense: Tensor, index: Tensor) -> Tensor:
+    """Pick rows like `rows`, each at most once in a trial: the gradient is then a copy, which is cheaper than a sum."""
+    picked: Tensor = _Rows.apply(*_flat(dense, index), _place_rows)
+    return picked.view(*index.shape, dense.shape[2])
 
 
 def unpack(words: Tensor, entries: int) -> Tensor:
@@ -94,19 +107,33 @@ def unpack(words: Tensor, entries: int) -> Tensor:
 
 class _Rows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+    def forward(ctx: Any, table: Tensor, index: Tensor, collect: Callable[[Tensor, Tensor, int], Tensor]) -> Tensor:
         ctx.save_for_backward(index)
-        ctx.size = table.shape[0]
-        return F.embedding(index, table)
+        ctx.size, ctx.collect = table.shape[0], collect
+        return table.index_select(0, index)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (index,) = ctx.saved_tensors
-        if grad.is_cuda:
-            # index_add's atomics would sum repeated rows in any order; this kernel sorts first.
-            return torch.ops.aten.embedding_dense_backward(grad, index, ctx.size, -1, False), None
-        summed = grad.new_zeros(ctx.size, grad.shape[-1])
-        return summed.index_add_(0, index.view(-1), grad.reshape(-1, grad.shape[-1])), None
+        return ctx.collect(grad, index, ctx.size), None, None
+
+
+def _flat(dense: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    trials, nodes, width = dense.shape
+    offset = torch.arange(0, trials * nodes, nodes, device=index.device)[:, None]
+    return dense.reshape(trials * nodes, width), (index + offset).view(-1)
+
+
+def _place_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
+    return grad.new_zeros(size, grad.shape[1]).index_copy_(0, index, grad)
+
+
+def _sum_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
+    if grad.is_cuda:
+        # index_add's atomics would sum repeated rows in any order; this kernel sorts first.
+        summed: Tensor = torch.ops.aten.embedding_dense_backward(grad, index, size, -1, False)
+        return summed
+    return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
 
 
 class _MatMul(torch.autograd.Function):

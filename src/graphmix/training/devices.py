@@ -32,6 +32,12 @@ def choose_device(name: str = "auto") -> torch.device:
     return device
 
 
+def check_chunk(chunk: int | None) -> None:
+    """Refuse a number of trials at once that is none."""
+    if chunk is not None and chunk < 1:
+        raise ConfigError(f"chunk must be at least 1, not {chunk}")
+
+
 def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     """Choose how many trials to train side by side, from the device and the memory free on it."""
     fitting = int(free_memory(device) * _MEMORY_SHARE / bytes_per_trial(graph, config))

@@ -9,13 +9,11 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
-from graphmix.errors import ConfigError
 from graphmix.method import accuracy, softmax
 from graphmix.models import BACKBONES, Backbone
-from graphmix.sparse import rows
 from graphmix.streams import Streams
 from graphmix.training.config import Config
-from graphmix.training.devices import choose_device, trials_at_once
+from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.step import step_loss
@@ -127,6 +125,7 @@ def fit(
         watch: called after every epoch.
     """
     config = config or Config()
+    check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     return Fit.join(list(fit_batches(task, config, chunk=chunk, watch=watch)))
 
@@ -141,8 +140,6 @@ def fit_batches(
 ) -> Iterator[Fit]:
     """Train like `fit`, one batch of trials at a time, leaving out the trials in `skip`."""
     size = trials_at_once(task.graph, config, task.device) if chunk is None else chunk
-    if size < 1:
-        raise ConfigError(f"chunk must be at least 1, not {size}")
     todo = [trial for trial in range(config.trials) if trial not in skip]
     batches = [todo[start : start + size] for start in range(0, len(todo), size)]
     workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
@@ -207,9 +204,7 @@ def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | Non
 def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
     """Validation and test accuracy of the GNN, without dropout: `[trials]` each."""
     logits = model(task.x, task.graph)
-    val, test = (
-        accuracy(rows(logits, nodes.index.expand(model.trials, -1)), nodes.labels) for nodes in (task.val, task.test)
-    )
+    val, test = (accuracy(nodes.of(logits), nodes.labels) for nodes in (task.val, task.test))
     return val, test
 
 

@@ -29,7 +29,7 @@ from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
-from graphmix.training.devices import choose_device
+from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.files import write_json, write_tensors
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches
@@ -71,6 +71,7 @@ def train(
     Raises:
         RunError: the folder holds a finished run, another run, or anything else.
     """
+    check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     asked = {
         "dataset": graph.name,

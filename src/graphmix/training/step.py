@@ -3,9 +3,19 @@
 import torch
 from torch import Tensor
 
-from graphmix.method import LOSSES, cross_entropy, draw_lambda, draw_partners, mix, ramp_up, sharpen, softmax
+from graphmix.method import (
+    LOSSES,
+    cross_entropy,
+    draw_lambda,
+    draw_partners,
+    draw_positions,
+    mix,
+    ramp_up,
+    sharpen,
+    softmax,
+)
 from graphmix.models import Backbone
-from graphmix.sparse import rows
+from graphmix.sparse import distinct_rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import passes_at_once
@@ -52,7 +62,7 @@ def step_loss(
 def gnn_loss(model: Backbone, task: Task, streams: Streams, epoch: int) -> Tensor:
     """L_GNN = ℓ(G(X_l), Y_l), the ordinary loss: `[trials]`."""
     logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, epoch))
-    return cross_entropy(_pick(logits, task.labeled), task.targets, task.labeled.weight)
+    return cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
 
 
 def fcn_loss(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int) -> Tensor:
@@ -82,9 +92,9 @@ def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int) -> 
         size = int(config.unlabeled)
         count = torch.full_like(task.labeled.count, size)
         weight = torch.full((1, size), 1 / size, device=task.device)
-    drawn = draw_partners(streams.at(Purpose.UNLABELED_SUBSET, epoch), task.unlabeled.count, size)
+    drawn = draw_positions(streams.at(Purpose.UNLABELED_SUBSET, epoch), task.unlabeled.count, size)
     index = task.unlabeled.index.expand(drawn.shape[0], -1).gather(1, drawn)
-    return Picks(index, count, weight, torch.full_like(drawn, -1))
+    return Picks(index, count, weight, torch.full_like(drawn, -1), distinct=False)
 
 
 @torch.no_grad()  # Targets are constants in the paper's objective.
@@ -101,12 +111,12 @@ def predict_targets(model: Backbone, task: Task, config: Config, streams: Stream
     for first, last in _pass_groups(task, config, trials):
         noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
         logits = model(task.x, task.graph, noise)
-        predictions = softmax(logits if most else _pick(logits, nodes, last - first))
+        predictions = softmax(logits if most else nodes.of(logits, last - first))
         # One by one: the order of the sum, and so its rounding, must not depend on how the passes are grouped.
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
             total = total + single
     mean = total / config.perturbations
-    return sharpen(_pick(mean, nodes) if most else mean, config.temperature)
+    return sharpen(nodes.of(mean) if most else mean, config.temperature)
 
 
 def _pass_groups(task: Task, config: Config, trials: int) -> list[tuple[int, int]]:
@@ -129,14 +139,9 @@ def _mixup_loss(
     picks = nodes.index.shape[1]
     lam = draw_lambda(config.alpha, mixing, picks if config.lambda_per == "pair" else 1)
     partner = draw_partners(mixing, nodes.count, picks)
-    own = _pick(hidden, nodes)
+    own = nodes.of(hidden)
     targets = targets.expand(own.shape[0], -1, -1)
-    mixed = mix(own, rows(own, partner), lam)
-    mixed_targets = mix(targets, rows(targets.contiguous(), partner), lam)
+    mixed = mix(own, distinct_rows(own, partner), lam)
+    mixed_targets = mix(targets, distinct_rows(targets, partner), lam)
     logits = model.decode(mixed, task.null, dropout_noise)
     return LOSSES[config.fcn_loss](logits, mixed_targets, nodes.weight)
-
-
-def _pick(values: Tensor, nodes: Picks, copies: int = 1) -> Tensor:
-    index = nodes.index if nodes.index.shape[0] == 1 else nodes.index.repeat_interleave(copies, dim=0)
-    return rows(values, index.expand(values.shape[0], -1))

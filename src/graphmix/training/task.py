@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError
-from graphmix.sparse import SparseMatrix
+from graphmix.sparse import SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 
 
@@ -27,12 +27,14 @@ class Picks:
         count: int64 `[trials or 1]`, how many are real.
         weight: float32 `[trials or 1, picks]`, 1 / count for real ones, 0 for padding.
         labels: int64 `[trials or 1, picks]`, -1 for padding.
+        distinct: whether a trial's nodes are all different.
     """
 
     index: Tensor
     count: Tensor
     weight: Tensor
     labels: Tensor
+    distinct: bool = True
 
     @classmethod
     def build(cls, mask: Tensor, y: Tensor) -> Self:
@@ -48,7 +50,13 @@ class Picks:
         """Keep only the given trials."""
         if self.index.shape[0] == 1:
             return self
-        return Picks(self.index[trials], self.count[trials], self.weight[trials], self.labels[trials])
+        return Picks(self.index[trials], self.count[trials], self.weight[trials], self.labels[trials], self.distinct)
+
+    def of(self, values: Tensor, copies: int = 1) -> Tensor:
+        """Pick these nodes from values `[trials * copies, nodes, width]`: `[trials * copies, picks, width]`."""
+        index = self.index if self.index.shape[0] == 1 else self.index.repeat_interleave(copies, dim=0)
+        pick = distinct_rows if self.distinct else rows
+        return pick(values, index.expand(values.shape[0], -1))
 
 
 @dataclass(frozen=True, eq=False)

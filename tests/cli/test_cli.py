@@ -1,0 +1,319 @@
+"""The command line as people meet it: a real process, its two streams and its exit code."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+QUICK = ["--trials", "2", "--epochs", "8", "--device", "cpu"]
+
+
+def graphmix(*arguments, cwd, **environment):
+    command = [sys.executable, "-m", "graphmix", *map(str, arguments)]
+    variables = {key: value for key, value in os.environ.items() if key not in ("GRAPHMIX_DATA", "GRAPHMIX_CACHE")}
+    variables |= {"OMP_NUM_THREADS": "1", "GRAPHMIX_CACHE": str(cwd / "cache"), "COLUMNS": "100"} | environment
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=300)
+
+
+def refused(result, *parts):
+    """The promise for bad input: exit code 2, one sentence on standard error, nothing on standard output."""
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in parts:
+        assert part in lines[0]
+
+
+def arrays(**changes):
+    """A small valid graph as the arrays of an .npz file."""
+    rng = np.random.default_rng(0)
+    nodes = 40
+    train, val, test = (np.zeros(nodes, bool) for _ in range(3))
+    train[:8], val[8:20], test[20:] = True, True, True
+    held = {
+        "x": rng.random((nodes, 6)),
+        "edges": rng.integers(0, nodes, (2, 100)),
+        "y": np.arange(nodes) % 3,
+        "train": train,
+        "val": val,
+        "test": test,
+    }
+    return held | changes
+
+
+def save(path, **changes):
+    np.savez(path, **arrays(**changes))
+    return path
+
+
+def test_train_prints_exactly_one_json_object(tmp_path):
+    result = graphmix("train", "synthetic", *QUICK, "--json", "--gamma", "2.5", "--out", "run", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert len(result.stdout.strip().splitlines()) == 1
+    answer = json.loads(result.stdout)
+    assert (answer["dataset"], answer["method"], answer["backbone"]) == ("synthetic", "graphmix", "gcn")
+    assert (answer["reading"], answer["trials"], answer["gamma"], answer["epochs"]) == ("paper", 2, 2.5, 8)
+    assert len(answer["test_accuracy"]) == len(answer["best_epoch"]) == 2
+    assert answer["test_accuracy_mean"] == pytest.approx(np.mean(answer["test_accuracy"]), abs=1e-3)
+    assert answer["test_accuracy_std"] == pytest.approx(np.std(answer["test_accuracy"], ddof=1), abs=1e-3)
+    assert {"val_accuracy_mean", "seconds", "device", "versions"} <= set(answer)
+    saved = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert saved == {key: value for key, value in answer.items() if key != "out"}
+
+
+def test_every_hyperparameter_has_an_option(tmp_path):
+    from graphmix import Config
+
+    shown = graphmix("train", "--help", cwd=tmp_path, COLUMNS="200").stdout
+    for name in Config.__dataclass_fields__:
+        assert f"--{name.replace('_', '-')}" in shown, name
+
+
+def test_every_hyperparameter_reaches_the_run(tmp_path):
+    chosen = {
+        "method": "graphmix", "reading": "released", "alpha": 0.3, "gamma": 2.0, "temperature": 0.5,
+        "perturbations": 3, "rampup_start": 2, "rampup_end": 5, "rampup_before": 0.1, "unlabeled": 25,
+        "fcn_loss": "cross-entropy", "lambda_per": "pair", "ties": "first", "backbone": "gcn", "hidden": 8,
+        "input_dropout": 0.3, "hidden_dropout": 0.2, "epochs": 6, "learning_rate": 0.02, "weight_decay": 0.001,
+        "trials": 2, "seed": 11,
+    }  # fmt: skip
+    options = [part for name, value in chosen.items() for part in (f"--{name.replace('_', '-')}", value)]
+    result = graphmix("train", "synthetic", *options, "--bias", "--no-binarise", "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert {name: answer[name] for name in chosen} == chosen
+    assert (answer["bias"], answer["binarise"]) == (True, False)
+
+
+def test_train_prints_a_table_and_where_the_run_is(tmp_path):
+    result = graphmix("train", "synthetic", *QUICK, "--method", "supervised", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "GCN" in result.stdout
+    assert "±" in result.stdout
+    folder = tmp_path / result.stdout.split("Run written to ")[1].strip()
+    assert folder.is_relative_to(tmp_path / "runs")
+    assert (folder / "weights.safetensors").exists()
+
+
+def test_a_graph_of_ones_own(tmp_path):
+    save(tmp_path / "mine.npz")
+    result = graphmix("train", "mine.npz", *QUICK, "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["dataset"] == "mine"
+
+
+def test_trials_with_masks_of_their_own(tmp_path):
+    held = arrays()
+    masks = {name: np.stack([held[name]] * 2) for name in ("train", "val", "test")}
+    save(tmp_path / "mine.npz", **masks)
+    assert graphmix("train", "mine.npz", *QUICK, cwd=tmp_path).returncode == 0
+    refused(graphmix("train", "mine.npz", *QUICK, "--trials", "3", cwd=tmp_path), "masks for 2 trials", "has 3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["train", "coar"], ["unknown dataset 'coar'", "did you mean 'cora'?"]),
+        (["data", "get", "pubmd"], ["did you mean 'pubmed'?"]),
+        (["train", "synthetic", "--alpha", "-0.5"], ["alpha must be at least 0, not -0.5"]),
+        (["train", "synthetic", "--temperature", "0"], ["temperature must be above 0"]),
+        (["train", "synthetic", "-T", "-1"], ["temperature must be above 0"]),
+        (["train", "synthetic", "--perturbations", "0"], ["perturbations must be at least 1"]),
+        (["train", "synthetic", "-K", "0"], ["perturbations must be at least 1"]),
+        (["train", "synthetic", "--input-dropout", "1"], ["input_dropout must be at least 0 and below 1"]),
+        (["train", "synthetic", "--hidden-dropout", "1.0"], ["hidden_dropout must be at least 0 and below 1"]),
+        (["train", "synthetic", "--alpha", "nan"], ["alpha must be a finite number"]),
+        (["train", "synthetic", "--method", "magic"], ["method must be one of graphmix, supervised"]),
+        (["train", "synthetic", "--reading", "mine"], ["reading must be one of paper, released"]),
+        (["train", "synthetic", "--unlabeled", "some"], ["unlabeled must be"]),
+        (["train", "synthetic", "--trials", "many"], ["--trials"]),
+        (["train", "synthetic", "--trials", "0"], ["trials must be at least 1"]),
+        (["train", "synthetic", "--chunk", "0"], ["chunk must be at least 1"]),
+        (["train", "synthetic", "--device", "abacus"], ["there is no device 'abacus'"]),
+        (["train", "synthetic", "--device", "cuda:99"], ["device 'cuda:99'"]),
+        (["train", "synthetic", "--colour", "red"], ["--colour"]),
+        (["train"], ["dataset"]),
+        (["train", "nowhere.npz"], ["nowhere.npz"]),
+        (["paint"], ["paint"]),
+        (["demo", "--epochs", "0"], ["epochs must be at least 1"]),
+    ],
+)  # fmt: skip
+def test_bad_options_get_one_sentence_and_leave_nothing(tmp_path, arguments, parts):
+    refused(graphmix(*arguments, cwd=tmp_path), *parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def overlapping():
+    train = arrays()["train"].copy()
+    train[10] = True
+    return {"train": train}
+
+
+def empty_for_one_trial():
+    held = arrays()
+    masks = {name: np.stack([held[name]] * 2) for name in ("train", "val", "test")}
+    masks["train"][1] = False
+    return masks
+
+
+def with_nan():
+    x = arrays()["x"].copy()
+    x[3, 4] = np.nan
+    return {"x": x}
+
+
+def with_stray_edge():
+    edges = arrays()["edges"].copy()
+    edges[1, 7] = 40
+    return {"edges": edges}
+
+
+def with_stray_label():
+    y = arrays()["y"].copy()
+    y[5] = 9
+    return {"y": y, "num_classes": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        (overlapping, ["overlap", "node 10"]),
+        (empty_for_one_trial, ["trial 1 has no training nodes"]),
+        (with_nan, ["node 3", "feature 4"]),
+        (with_stray_edge, ["40"]),
+        (with_stray_label, ["node 5", "9"]),
+        (lambda: {"y": arrays()["y"][:-1]}, ["39", "40"]),
+    ],
+    ids=["masks overlap", "empty training mask", "NaN", "edge to nowhere", "label outside", "too few labels"],
+)
+def test_bad_graphs_are_named_with_the_culprit(tmp_path, changes, parts):
+    save(tmp_path / "mine.npz", **changes())
+    refused(graphmix("train", "mine.npz", *QUICK, cwd=tmp_path), "mine.npz", *parts)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.npz"]
+
+
+def test_a_file_that_is_no_graph(tmp_path):
+    (tmp_path / "mine.npz").write_text("nodes and edges")
+    refused(graphmix("train", "mine.npz", cwd=tmp_path), "mine.npz cannot be read as a graph")
+    np.savez(tmp_path / "other.npz", x=np.eye(3))
+    refused(graphmix("train", "other.npz", cwd=tmp_path), "other.npz has no array 'edges'")
+    np.savez(tmp_path / "pickled.npz", **arrays(y=np.array([{}] * 40, dtype=object)))
+    refused(graphmix("train", "pickled.npz", cwd=tmp_path), "pickled.npz cannot be read as a graph")
+
+
+@pytest.mark.data
+def test_a_checksum_that_does_not_match(tmp_path, data_root):
+    raw = tmp_path / "root" / "Cora" / "raw"
+    raw.mkdir(parents=True)
+    for source in (data_root / "Cora" / "raw").iterdir():
+        (raw / source.name).write_bytes(source.read_bytes())
+    content = bytearray((raw / "ind.cora.graph").read_bytes())
+    content[100] ^= 1
+    (raw / "ind.cora.graph").write_bytes(content)
+    refused(graphmix("train", "cora", "--data-root", tmp_path / "root", cwd=tmp_path), "ind.cora.graph")
+    assert (raw / "ind.cora.graph").read_bytes() == content
+
+
+def test_an_output_folder_that_holds_another_run(tmp_path):
+    assert graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path).returncode == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    refused(graphmix("train", "synthetic", *QUICK, "--seed", "9", "--out", "run", cwd=tmp_path), "run holds")
+    refused(graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path), "run holds a finished run")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_data_list_names_every_dataset(tmp_path):
+    shown = graphmix("data", "list", cwd=tmp_path).stdout
+    for name in ("cora", "citeseer", "pubmed", "synthetic"):
+        assert name in shown
+
+
+@pytest.mark.data
+def test_data_get_checks_what_is_there(tmp_path, data_root):
+    result = graphmix("data", "get", "Cora", "--data-root", data_root, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "8 files, checked" in result.stdout
+
+
+def test_demo_without_network_says_so_and_runs_on_the_synthetic_graph(tmp_path):
+    # No route out: proxies that refuse at once, and pip told to use no index.
+    nowhere = "http://127.0.0.1:9"
+    blocked = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "https_proxy": nowhere, "http_proxy": nowhere}
+    result = graphmix("demo", "--trials", "2", "--epochs", "8", "--device", "cpu", cwd=tmp_path, **blocked)
+    assert result.returncode == 0, result.stderr
+    told = [line for line in result.stderr.splitlines() if "synthetic" in line]
+    assert len(told) == 1
+    assert "Citeseer" in told[0]
+    assert "GraphMix(GCN)" in result.stdout
+    folder = tmp_path / result.stdout.split("Runs written to ")[1].strip()
+    assert {path.name for path in folder.iterdir()} == {"graphmix", "supervised"}
+
+
+@pytest.mark.data
+def test_demo_on_citeseer_shows_the_papers_numbers(tmp_path, data_root):
+    result = graphmix("demo", "--trials", "2", "--epochs", "4", "--data-root", data_root, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "70.61 ± 0.22" in result.stdout
+    assert "74.72 ± 0.59" in result.stdout
+
+
+def test_progress_shows_epoch_accuracy_and_time_left_on_a_terminal(tmp_path):
+    screen, terminal = pty.openpty()
+    command = [sys.executable, "-m", "graphmix", "train", "synthetic", "--trials", "2", "--epochs", "150", "--json"]
+    variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "140", "TERM": "xterm-256color"}
+    process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(screen, 4096)
+        except OSError:  # the terminal closes with the process
+            break
+        seen += chunk
+    os.close(screen)
+    answer, _ = process.communicate()
+    assert process.returncode == 0
+    json.loads(answer)
+    text = seen.decode()
+    assert "epoch 150/150" in text
+    assert "validation" in text
+    assert "0:00:0" in text
+
+
+def test_version_and_help(tmp_path):
+    assert graphmix("--version", cwd=tmp_path).stdout.startswith("graphmix ")
+    for command in ([], ["train"], ["demo"], ["data"], ["data", "get"]):
+        result = graphmix(*command, "--help", cwd=tmp_path)
+        assert result.returncode == 0
+        assert "Usage" in result.stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path):
+    command = f"{sys.executable} -m graphmix data list | head -n 1; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert "Traceback" not in result.stderr
+
+
+def test_the_package_installs_from_its_wheel(tmp_path):
+    project = Path(__file__).parents[2]
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(project)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("graphmix-*.whl")
+    empty = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(empty)], check=True)
+    python = empty / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    # Dependencies are borrowed from here; the package itself must come from the wheel.
+    site = next((empty / "lib").glob("python*/site-packages"))
+    (site / "borrowed.pth").write_text(str(Path(np.__file__).parents[1]))
+    shown = subprocess.run([empty / "bin" / "graphmix", "data", "list"], check=True, capture_output=True, text=True)
+    assert "citeseer" in shown.stdout
+    where = subprocess.run([python, "-c", "import graphmix; print(graphmix.__file__)"], capture_output=True, text=True)
+    assert where.stdout.startswith(str(empty))
