@@ -1,5 +1,6 @@
 """graphmix demo: what the method gains, in a minute."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ def demo(
     device: Device = "auto",
     data_root: DataRoot = None,
     out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="a new one in runs/")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the table.")] = False,
 ) -> None:
     """Train a plain GCN and GraphMix(GCN) on Citeseer and compare them."""
     # Citeseer's hyperparameters are those of any other graph, so they are checked before anything is fetched.
@@ -36,6 +38,9 @@ def demo(
             run = engine.train(graph, split, config, folder / config.method, device=device, watch=bar.watch)
         results.append(run.results)
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
+    if as_json:
+        typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
+        return
     output.print(results_table(results, title))
     output.print(f"Runs written to {folder}", markup=False, soft_wrap=True)
 
