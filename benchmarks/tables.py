@@ -64,8 +64,8 @@ def accuracy() -> str:
     some = record["cells"][0]
     lines += [
         "",
-        f"{some['trials']} trials each, mean ± standard deviation of the test accuracy in percent at the epoch with the "
-        "best validation accuracy; in brackets the difference from the paper in standard errors of that difference. "
+        f"{some['trials']} trials each, mean ± standard deviation of the test accuracy in percent at the epoch with "
+        "the best validation accuracy; in brackets the difference from the paper in standard errors of that difference. "
         f"{some['device']}, torch {some['versions']['torch']}, commit {record['commit'][:10]}; "
         "`benchmarks/accuracy.py`, `benchmarks/results/accuracy-h200.json`.",
     ]
@@ -91,7 +91,8 @@ def speed() -> str:
     lines += [
         "",
         f"100 trials × 2,000 epochs of GraphMix(GCN) on Cora took {whole['seconds']:.1f} s on the "
-        f"{records[1]['device']}, with {whole['peak_gib']:.2f} GiB of its memory at the peak. `make bench`, `benchmarks/results/bench-*.json`.",
+        f"{records[1]['device']}, with {whole['peak_gib']:.2f} GiB of its memory at the peak. "
+        "`make bench`, `benchmarks/results/bench-*.json`.",
     ]
     return "\n".join(lines) + "\n"
 
