@@ -65,7 +65,7 @@ def accuracy() -> str:
     lines += [
         "",
         f"{some['trials']} trials each, mean ± standard deviation of the test accuracy in percent at the epoch with "
-        "the best validation accuracy; in brackets the difference from the paper in standard errors of that difference. "
+        "the best validation accuracy; in brackets the difference from the paper in its standard errors. "
         f"{some['device']}, torch {some['versions']['torch']}, commit {record['commit'][:10]}; "
         "`benchmarks/accuracy.py`, `benchmarks/results/accuracy-h200.json`.",
     ]
