@@ -68,17 +68,19 @@ class Noise:
 
     Attributes:
         keys: int64 `[trials]`, the streams' keys.
-        place: a number for what the numbers are for and when; its last 16 bits are 0.
+        purpose: what the numbers are for.
+        epoch: when: a number, or int64 `[1]` on the keys' device, read when the numbers are drawn.
     """
 
     keys: Tensor
-    place: int
+    purpose: Purpose
+    epoch: int | Tensor
     _draws: int = 0
 
     def words(self, count: int) -> Tensor:
         """Draw 64 random bits at a time: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, _mix_number(self.place + self._draws), count)
+        return _draw_words(self.keys, (int(self.purpose) << 60) + self._draws, self.epoch, count)
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
@@ -116,9 +118,9 @@ class Streams:
         """Derive one stream from each seed."""
         return cls(_mix(_mix(torch.tensor(list(seeds), dtype=torch.int64) + _GOLDEN)).to(device))
 
-    def at(self, purpose: Purpose, epoch: int = 0) -> Noise:
+    def at(self, purpose: Purpose, epoch: int | Tensor = 0) -> Noise:
         """Return the noise for one purpose in one epoch."""
-        return Noise(self.keys, (int(purpose) << 60) + (epoch << 16))
+        return Noise(self.keys, purpose, epoch)
 
     def copies(self, first: int, last: int) -> "Streams":
         """Branch each trial's stream into copies first … last - 1, say for the K target passes: trial by trial."""
@@ -143,11 +145,13 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
     return digits, numerator / 2**RATE_BITS
 
 
-def _draw_words(keys: Tensor, place: int, count: int) -> Tensor:
-    # SplitMix64 from the state key + place. Both are well mixed, so every draw of every trial starts at a random
-    # state of 2^64; that two of a run's draws overlap is as good as impossible.
+def _draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:
+    # SplitMix64 from the state key + place, the place being the mixed number of the draw and its epoch. Both are well
+    # mixed, so every draw of every trial starts at a random state of 2^64; that two of a run's draws overlap is as good
+    # as impossible.
     if triton_streams is not None and keys.is_cuda:
-        return triton_streams.draw_words(keys, place, count)
+        return triton_streams.draw_words(keys, draw, epoch, count)
+    place = _mix_number(draw + (int(epoch) << 16))
     return _mix((keys + place)[:, None] + _steps(count, keys.device))
 
 

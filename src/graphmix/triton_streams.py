@@ -8,12 +8,16 @@ from torch import Tensor
 _BLOCK = 256
 
 
-def draw_words(keys: Tensor, place: int, count: int) -> Tensor:
-    """Draw 64 random bits at a time: int64 `[trials, count]` from keys int64 `[trials]`."""
+def draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:
+    """Draw 64 random bits at a time: int64 `[trials, count]` from keys int64 `[trials]`.
+
+    The epoch may be a tensor on the device: a captured graph then draws fresh numbers whenever it is replayed.
+    """
+    when = epoch if isinstance(epoch, Tensor) else torch.full((1,), epoch, device=keys.device)
     out = torch.empty(keys.shape[0], count, device=keys.device, dtype=torch.int64)
     if out.numel():
         grid = (triton.cdiv(count, _BLOCK), keys.shape[0])
-        _words_kernel[grid](keys, out, place, count, BLOCK=_BLOCK, num_warps=4)
+        _words_kernel[grid](keys, out, when, draw, count, BLOCK=_BLOCK, num_warps=4)
     return out
 
 
@@ -25,10 +29,11 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 
 # The scalars change with every call: specialising on their values would compile a kernel each time.
-@triton.jit(do_not_specialize=["place", "count"])
-def _words_kernel(keys, out, place, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+@triton.jit(do_not_specialize=["draw", "count"])
+def _words_kernel(keys, out, epoch, draw, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
     trial = tl.program_id(1).to(tl.int64)
     position = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    state = tl.load(keys + trial).to(tl.uint64) + place.to(tl.uint64)
+    place = _mix(draw.to(tl.uint64) + (tl.load(epoch).to(tl.uint64) << 16))
+    state = tl.load(keys + trial).to(tl.uint64) + place
     word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)
     tl.store(out + trial * count + position, word.to(tl.int64), mask=position < count)

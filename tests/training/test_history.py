@@ -6,7 +6,7 @@ from graphmix.training.history import Best
 def run(accuracies, ties):
     best = Best.none(2)
     for epoch, (val, test) in enumerate(accuracies):
-        best = best.update(epoch, torch.tensor(val), torch.tensor(test), ties=ties)
+        best.update_(torch.tensor([epoch]), torch.tensor(val), torch.tensor(test), ties=ties)
     return best
 
 

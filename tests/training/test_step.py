@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from graphmix import Config, Streams, Task, build_model, step_loss, synthetic
 from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
 from graphmix.streams import Purpose
-from graphmix.training import fcn_loss, gnn_loss, predict_targets, step
+from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step
 from graphmix.training.step import draw_unlabeled
 
 TRIALS = 3
@@ -36,8 +36,8 @@ def dense_features(task, streams, purpose, epoch, trial):
 
 
 def test_gnn_loss_is_the_ordinary_loss():
-    model, task, _, streams = setup()
-    losses = gnn_loss(model, task, streams, epoch=5)
+    model, task, config, streams = setup()
+    losses = gnn_loss(model, task, streams, Moment.at(config, 5))
     propagation = task.graph.propagation.to_dense()
     for trial in range(TRIALS):
         x = dense_features(task, streams, Purpose.GNN_DROPOUT, 5, trial)
@@ -52,7 +52,7 @@ def test_fcn_loss_against_the_equations_written_out(reading):
     epoch = 25
     model, task, config, streams = setup(reading=reading, gamma=3.0, alpha=0.7)
     weight = 3.0  # the ramp ends at epoch 20
-    losses = fcn_loss(model, task, config, streams, epoch)
+    losses = fcn_loss(model, task, config, streams, Moment.at(config, epoch))
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     targets = predict_targets(model, task, config, streams, epoch, unlabeled)
     for trial in range(TRIALS):
@@ -121,7 +121,7 @@ def test_gradient_of_the_fcn_loss_is_that_with_constant_targets(monkeypatch):
     gradients = []
     for replacement in (predict_targets, lambda *_: constant):
         monkeypatch.setattr(step, "predict_targets", replacement)
-        loss = fcn_loss(model, task, config, streams, 30).sum()
+        loss = fcn_loss(model, task, config, streams, Moment.at(config, 30)).sum()
         gradients.append(torch.autograd.grad(loss, list(model.parameters())))
     for free, fixed in zip(*gradients, strict=True):
         assert torch.equal(free, fixed)
@@ -131,9 +131,9 @@ def test_the_gnn_loss_ignores_targets_and_unlabeled_nodes(monkeypatch):
     def forbidden(*_):
         raise AssertionError("the GNN's side of the coin uses no targets")
 
-    model, task, _, streams = setup()
+    model, task, config, streams = setup()
     monkeypatch.setattr(step, "predict_targets", forbidden)
-    loss = gnn_loss(model, task, streams, 30).sum()
+    loss = gnn_loss(model, task, streams, Moment.at(config, 30)).sum()
     assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(loss, list(model.parameters())))
 
 
@@ -141,7 +141,10 @@ def test_each_trial_follows_its_own_coin():
     model, task, config, streams = setup()
     heads = torch.tensor([True, False, True])
     losses = step_loss(model, task, config, streams, 30, heads)
-    fcn, gnn = fcn_loss(model, task, config, streams, 30), gnn_loss(model, task, streams, 30)
+    fcn, gnn = (
+        fcn_loss(model, task, config, streams, Moment.at(config, 30)),
+        gnn_loss(model, task, streams, Moment.at(config, 30)),
+    )
     assert_close(losses, torch.where(heads, fcn, gnn))
     for coins, expected in ((heads | True, fcn), (heads & False, gnn)):
         assert torch.equal(step_loss(model, task, config, streams, 30, coins), expected)
@@ -156,24 +159,23 @@ def test_coins_come_from_the_streams_when_not_given():
 
 def test_supervised_never_trains_the_fcn():
     model, task, config, streams = setup(method="supervised")
-    assert torch.equal(
-        step_loss(model, task, config, streams, 30, torch.ones(TRIALS, dtype=torch.bool)),
-        gnn_loss(model, task, streams, 30),
-    )
+    for epoch in range(30, 36):
+        expected = gnn_loss(model, task, streams, Moment.at(config, epoch))
+        assert torch.equal(step_loss(model, task, config, streams, epoch), expected)
 
 
 def test_before_the_ramp_only_labeled_nodes_count(monkeypatch):
     model, task, config, streams = setup()
     monkeypatch.setattr(step, "predict_targets", lambda *_: pytest.fail("targets were computed for nothing"))
-    paper = fcn_loss(model, task, config, streams, epoch=3)
+    paper = fcn_loss(model, task, config, streams, Moment.at(config, 3))
     monkeypatch.undo()
     model, task, config, streams = setup(rampup_before=math.exp(-5))
-    assert (fcn_loss(model, task, config, streams, epoch=3) > paper).all()
+    assert (fcn_loss(model, task, config, streams, Moment.at(config, 3)) > paper).all()
 
 
 def test_alpha_zero_is_training_without_mixup():
     model, task, config, streams = setup(alpha=0.0, gamma=0.0)
-    loss = fcn_loss(model, task, config, streams, 30)
+    loss = fcn_loss(model, task, config, streams, Moment.at(config, 30))
     hidden = model.encode(task.x, task.null, streams.at(Purpose.FCN_DROPOUT, 30))
     logits = model.decode(hidden, task.null)[:, task.labeled.index[0]]
     assert_close(loss, cross_entropy(logits, task.targets, task.labeled.weight))

@@ -7,6 +7,7 @@ a trial's result does not depend on the batch, and it beats torch's CSR product 
 docs/design/0002-sparse-products.md). On CUDA the same contract is met by `triton_ops` where Triton is found.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -129,11 +130,13 @@ def _place_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
 
 
 def _sum_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
-    if grad.is_cuda:
-        # index_add's atomics would sum repeated rows in any order; this kernel sorts first.
-        summed: Tensor = torch.ops.aten.embedding_dense_backward(grad, index, size, -1, False)
-        return summed
-    return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
+    if not grad.is_cuda:
+        return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
+    # Threads add in any order, and floats would round accordingly: whole numbers do not. The scale leaves gradients up
+    # to 2^19, far beyond those of a mean loss, and rounds at 6e-14.
+    whole = (grad * 2.0**44).long()
+    summed = torch.zeros(size, grad.shape[1], device=grad.device, dtype=torch.int64).index_add_(0, index, whole)
+    return summed.to(grad.dtype) * 2.0**-44
 
 
 class _MatMul(torch.autograd.Function):
@@ -205,7 +208,7 @@ def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
 
 def _spread(words: Tensor) -> Tensor:
     # A byte at a time through a table small enough for the L1 cache: 8 entries a look-up.
-    spread = F.embedding(words.contiguous().view(torch.uint8).int(), _BYTES.to(words.device))
+    spread = F.embedding(words.contiguous().view(torch.uint8).int(), _byte_table(words.device))
     return spread.view(words.shape[0], words.shape[1] * WORD_BITS)
 
 
@@ -213,6 +216,10 @@ def _use_triton(dense: Tensor) -> bool:
     return triton_ops is not None and dense.is_cuda
 
 
+@functools.lru_cache
+def _byte_table(device: torch.device) -> Tensor:
+    # Row b holds the eight bits of byte b, lowest first: words are little-endian on every device torch supports.
+    return torch.tensor([[float(byte >> bit & 1) for bit in range(8)] for byte in range(256)], device=device)
+
+
 _SUM = 0
-# Row b holds the eight bits of byte b, lowest first: words are little-endian on every device torch supports.
-_BYTES = torch.tensor([[float(byte >> bit & 1) for bit in range(8)] for byte in range(256)])

@@ -1,13 +1,15 @@
 """Algorithm 1 and what drives it."""
 
+from graphmix.training.batch import build_model, build_optimizer, evaluate
 from graphmix.training.config import Config
-from graphmix.training.loop import Fit, Progress, build_model, build_optimizer, evaluate, fit
-from graphmix.training.step import fcn_loss, gnn_loss, predict_targets, step_loss
+from graphmix.training.loop import Fit, Progress, fit
+from graphmix.training.step import Moment, fcn_loss, gnn_loss, predict_targets, step_loss
 from graphmix.training.task import Task
 
 __all__ = [
     "Config",
     "Fit",
+    "Moment",
     "Progress",
     "Task",
     "build_model",

@@ -26,17 +26,16 @@ class Best:
     def none(cls, trials: int, device: torch.device | str = "cpu") -> "Best":
         """Before the first epoch."""
         minus = torch.full((trials,), -1.0, device=device)
-        return cls(minus.long(), minus, minus, minus > 0)
+        return cls(minus.long(), minus, minus.clone(), minus > 0)
 
-    def update(self, epoch: int, val: Tensor, test: Tensor, *, ties: str) -> "Best":
-        """Take in one epoch's accuracies `[trials]`; `ties` says whether the "first" or "last" of equals counts."""
-        improved = val >= self.val if ties == "last" else val > self.val
-        return Best(
-            torch.where(improved, epoch, self.epoch),
-            torch.where(improved, val, self.val),
-            torch.where(improved, test, self.test),
-            improved,
-        )
+    def update_(self, epoch: Tensor, val: Tensor, test: Tensor, *, ties: str) -> None:
+        """Take in one epoch's accuracies `[trials]`, in place; `epoch` is int64 `[1]`.
+
+        `ties` says whether the "first" or the "last" of equally good epochs counts.
+        """
+        torch.ge(val, self.val, out=self.improved) if ties == "last" else torch.gt(val, self.val, out=self.improved)
+        for held, new in ((self.epoch, epoch), (self.val, val), (self.test, test)):
+            torch.where(self.improved, new, held, out=held)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
-from graphmix.method import accuracy, softmax
+from graphmix.method import softmax
 from graphmix.models import BACKBONES, Backbone
-from graphmix.streams import Streams
+from graphmix.training.batch import Batch
+from graphmix.training.capture import on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.parallel import check_stop, side_by_side
-from graphmix.training.step import step_loss
 from graphmix.training.task import Task, prepare
 
 
@@ -148,68 +148,23 @@ def fit_batches(
         yield replace(part, seconds=part.seconds / workers)
 
 
-def build_model(task: Task, config: Config, streams: Streams) -> Backbone:
-    """Create the configured network for a task, with initial weights from each trial's stream."""
-    return BACKBONES[config.backbone].create(
-        streams,
-        (task.graph.num_features, config.hidden, task.graph.num_classes),
-        bias=config.bias,
-        input_dropout=config.input_dropout,
-        hidden_dropout=config.hidden_dropout,
-    )
-
-
-def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    """Adam, whose updates are element-wise: over stacked weights it is one Adam per trial."""
-    return torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
-
-
 def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | None) -> Fit:
     started = time.perf_counter()
-    device = task.device
-    streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
-    task = task.select(torch.tensor(trials, device=device))
-    model = build_model(task, config, streams)
-    optimizer = build_optimizer(model, config)
-    coins = streams.coins(config.epochs).cpu()
-    curves = torch.empty(3, config.epochs, len(trials), device=device)
-    best = Best.none(len(trials), device)
-    kept = {name: weight.detach().clone() for name, weight in model.weights.items()}
-    for epoch in range(config.epochs):
-        loss = step_loss(model, task, config, streams, epoch, coins[epoch])
-        optimizer.zero_grad()
-        loss.sum().backward()
-        optimizer.step()
-        val, test = evaluate(model, task)
-        best = best.update(epoch, val, test, ties=config.ties)
-        _keep_improved(kept, model, best.improved)
-        torch.stack([loss.detach(), val, test], out=curves[:, epoch])
-        check_stop()
-        if watch is not None:
-            watch(Progress(trials[0], len(trials), epoch + 1, best))
-    loss_curve, val_curve, test_curve = curves.mT.contiguous().cpu()
-    return Fit(
-        config=config,
-        trials=tuple(trials),
-        weights={name: weight.cpu() for name, weight in kept.items()},
-        best_epoch=best.epoch.cpu(),
-        val_accuracy=best.val.cpu(),
-        test_accuracy=best.test.cpu(),
-        history=History(loss_curve, val_curve, test_curve),
-        seconds=time.perf_counter() - started,
-    )
-
-
-@torch.no_grad()
-def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
-    """Validation and test accuracy of the GNN, without dropout: `[trials]` each."""
-    logits = model(task.x, task.graph)
-    val, test = (accuracy(nodes.of(logits), nodes.labels) for nodes in (task.val, task.test))
-    return val, test
-
-
-@torch.no_grad()
-def _keep_improved(kept: dict[str, Tensor], model: Backbone, improved: Tensor) -> None:
-    for name, weight in model.weights.items():
-        shape = (-1,) + (1,) * (weight.dim() - 1)
-        torch.where(improved.view(shape), weight, kept[name], out=kept[name])
+    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials)
+    with on_side_stream(task.device):
+        for epoch in range(config.epochs):
+            batch.advance(epoch)
+            check_stop()
+            if watch is not None:
+                watch(Progress(trials[0], len(trials), epoch + 1, batch.best))
+        loss_curve, val_curve, test_curve = batch.curves.mT.contiguous().cpu()
+        return Fit(
+            config=config,
+            trials=tuple(trials),
+            weights={name: weight.cpu() for name, weight in batch.kept.items()},
+            best_epoch=batch.best.epoch.cpu(),
+            val_accuracy=batch.best.val.cpu(),
+            test_accuracy=batch.best.test.cpu(),
+            history=History(loss_curve, val_curve, test_curve),
+            seconds=time.perf_counter() - started,
+        )

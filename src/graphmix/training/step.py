@@ -1,5 +1,7 @@
 """Algorithm 1: one step of GraphMix, for every trial at once."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -22,6 +24,30 @@ from graphmix.training.devices import passes_at_once
 from graphmix.training.task import Picks, Task
 
 
+@dataclass(frozen=True)
+class Moment:
+    """What of a step depends on its epoch.
+
+    Attributes:
+        epoch: t, from 0, which fixes the step's random numbers; an int64 tensor `[1]` where the step is captured once
+            and replayed for many epochs.
+        weight: w(t), the weight of the unsupervised loss; None where it is 0 and that loss need not be computed.
+    """
+
+    epoch: int | Tensor
+    weight: float | Tensor | None
+
+    @classmethod
+    def at(cls, config: Config, epoch: int) -> "Moment":
+        """The moment of an epoch."""
+        return cls(epoch, unsupervised_weight(config, epoch) or None)
+
+
+def unsupervised_weight(config: Config, epoch: int) -> float:
+    """w(t) of a run."""
+    return ramp_up(epoch, config.rampup_start, config.rampup_end, config.gamma, config.rampup_before)
+
+
 def step_loss(
     model: Backbone, task: Task, config: Config, streams: Streams, epoch: int, heads: Tensor | None = None
 ) -> Tensor:
@@ -32,57 +58,72 @@ def step_loss(
     Args:
         model: the network, with its trials' weights.
         task: the graph and its nodes.
-        config: the hyperparameters; with method "supervised" every coin shows tails.
+        config: the hyperparameters.
         streams: the trials' random streams.
         epoch: the step's number t, from 0; it fixes the step's random numbers.
-        heads: bool `[trials]` on the host, the coins; flipped from the streams when not given.
+        heads: bool `[trials]`, the coins; flipped from the streams when not given, with only tails for "supervised".
 
     Returns:
         `[trials]`.
     """
-    if config.method == "supervised":
-        return gnn_loss(model, task, streams, epoch)
     if heads is None:
-        heads = streams.coins(epoch + 1)[epoch].cpu()
-    if heads.all():
-        return fcn_loss(model, task, config, streams, epoch)
-    if not heads.any():
-        return gnn_loss(model, task, streams, epoch)
-    device = streams.keys.device
-    order = torch.cat([heads.nonzero(), (~heads).nonzero()]).flatten()
-    place = order.argsort().to(device, non_blocking=True)
-    fcn, gnn = order.to(device, non_blocking=True).split([int(heads.sum()), int((~heads).sum())])
+        heads = flip_coins(config, streams, epoch + 1)[epoch]
+    order = heads_first(heads.to(streams.keys.device))
+    return divided_loss(model, task, config, streams, Moment.at(config, epoch), (order, int(heads.sum())))
+
+
+def flip_coins(config: Config, streams: Streams, epochs: int) -> Tensor:
+    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; the GNN alone knows only tails."""
+    coins = streams.coins(epochs)
+    return coins if config.method == "graphmix" else coins & False
+
+
+def heads_first(coins: Tensor) -> Tensor:
+    """Order trials with heads before those with tails: bool `[..., trials]` to int64 `[..., trials]`."""
+    return (~coins).to(torch.uint8).argsort(dim=-1, stable=True)
+
+
+def divided_loss(
+    model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment, order: tuple[Tensor, int]
+) -> Tensor:
+    """Each trial's loss `[trials]`, given the trials in order, those with heads first, and how many those are."""
+    trials, heads = order
+    if heads == 0:
+        return gnn_loss(model, task, streams, moment)
+    if heads == len(trials):
+        return fcn_loss(model, task, config, streams, moment)
+    fcn, gnn = trials[:heads], trials[heads:]
     losses = [
-        fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), epoch),
-        gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), epoch),
+        fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), moment),
+        gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), moment),
     ]
-    return torch.cat(losses)[place]
+    return torch.cat(losses)[trials.argsort()]
 
 
-def gnn_loss(model: Backbone, task: Task, streams: Streams, epoch: int) -> Tensor:
+def gnn_loss(model: Backbone, task: Task, streams: Streams, moment: Moment) -> Tensor:
     """L_GNN = ℓ(G(X_l), Y_l), the ordinary loss: `[trials]`."""
-    logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, epoch))
+    logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, moment.epoch))
     return cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
 
 
-def fcn_loss(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int) -> Tensor:
+def fcn_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
     """L_FCN = L_supervised + w(t) L_unsupervised (Eq. 6): `[trials]`."""
+    epoch = moment.epoch
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
     # Node-wise on the null graph, so one pass serves labeled and unlabeled nodes alike.
     hidden = model.encode(task.x, task.null, noise)
     mixing = streams.at(Purpose.MIXING_LABELED, epoch)
     supervised = _mixup_loss(model, task, config, hidden, task.labeled, task.targets, (noise, mixing))
-    weight = ramp_up(epoch, config.rampup_start, config.rampup_end, config.gamma, config.rampup_before)
-    if weight == 0:
+    if moment.weight is None:
         return supervised
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     targets = predict_targets(model, task, config, streams, epoch, unlabeled)
     mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
     unsupervised = _mixup_loss(model, task, config, hidden, unlabeled, targets, (noise, mixing))
-    return supervised + weight * unsupervised
+    return supervised + moment.weight * unsupervised
 
 
-def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int) -> Picks:
+def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Picks:
     """Choose the unlabeled nodes of this step: all of them, or a fresh subset drawn with replacement."""
     if config.unlabeled == "all":
         return task.unlabeled
@@ -98,7 +139,9 @@ def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int) -> 
 
 
 @torch.no_grad()  # Targets are constants in the paper's objective.
-def predict_targets(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int, nodes: Picks) -> Tensor:
+def predict_targets(
+    model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor, nodes: Picks
+) -> Tensor:
     """Average the GNN's predictions over K dropout passes and sharpen them (Algorithm 1, lines 6 to 10).
 
     Returns:
