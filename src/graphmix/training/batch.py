@@ -6,7 +6,6 @@ from torch import Tensor
 from graphmix.method import accuracy
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
-from graphmix.training.capture import Captured
 from graphmix.training.config import Config
 from graphmix.training.history import Best
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
@@ -37,16 +36,16 @@ class Batch:
         self._weight = [unsupervised_weight(config, epoch) for epoch in range(config.epochs)]
         self._weights = torch.tensor(self._weight, device=device)
         self._epoch = torch.zeros(1, dtype=torch.int64, device=device)
-        self._run = Captured(self._one_epoch) if device.type == "cuda" else self._one_epoch
         self.best = Best.none(len(trials), device)
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
         self.curves = torch.empty(3, config.epochs, len(trials), device=device)
 
-    def advance(self, epoch: int) -> None:
-        """Do the next epoch: a step, and what follows from it."""
-        self._run(self._heads[epoch], self._weight[epoch] > 0)
+    def shape(self, epoch: int) -> tuple[int, bool]:
+        """What the shapes of an epoch depend on: how many coins show heads, and whether targets are needed."""
+        return self._heads[epoch], self._weight[epoch] > 0
 
-    def _one_epoch(self, heads: int, unsupervised: bool) -> None:
+    def advance(self, heads: int, unsupervised: bool) -> None:
+        """Do the next epoch, a step and what follows from it, given its shape."""
         moment = Moment(self._epoch, self._weights[self._epoch] if unsupervised else None)
         order = self._order.index_select(0, self._epoch)[0]
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))

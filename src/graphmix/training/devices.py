@@ -13,6 +13,8 @@ from graphmix.training.config import Config
 _CPU_ENTRIES = 2**20
 # On CUDA the target passes are done together up to this many hidden values, a quarter of a gigabyte.
 _CUDA_HIDDEN = 2**26
+# What that comes to in bytes: the hidden states before and after propagation and ReLU, and the logits likewise.
+_CUDA_PASSES = 4 * 4 * _CUDA_HIDDEN
 # Share of the free memory that a batch may plan to fill.
 _MEMORY_SHARE = 0.5
 
@@ -40,7 +42,10 @@ def check_chunk(chunk: int | None) -> None:
 
 def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     """Choose how many trials to train side by side, from the device and the memory free on it."""
-    fitting = int(free_memory(device) * _MEMORY_SHARE / bytes_per_trial(graph, config))
+    room = free_memory(device) * _MEMORY_SHARE
+    if device.type == "cuda":
+        room -= _CUDA_PASSES
+    fitting = int(room / bytes_per_trial(graph, config))
     if device.type == "cpu":
         # Batches run side by side on the cores; all cores should have one, unless they are so small that Python's
         # own time, which the cores cannot share, outweighs torch's.

@@ -12,7 +12,7 @@ from graphmix.data import Graph, Split
 from graphmix.method import softmax
 from graphmix.models import BACKBONES, Backbone
 from graphmix.training.batch import Batch
-from graphmix.training.capture import on_side_stream
+from graphmix.training.capture import Captured, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
@@ -151,9 +151,10 @@ def fit_batches(
 def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | None) -> Fit:
     started = time.perf_counter()
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials)
+    advance = Captured(batch.advance) if task.device.type == "cuda" else batch.advance
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
-            batch.advance(epoch)
+            advance(*batch.shape(epoch))
             check_stop()
             if watch is not None:
                 watch(Progress(trials[0], len(trials), epoch + 1, batch.best))
