@@ -66,7 +66,7 @@ def accuracy() -> str:
         "",
         f"{some['trials']} trials each, mean ± standard deviation of the test accuracy in percent at the epoch with "
         "the best validation accuracy; in brackets the difference from the paper in its standard errors. "
-        f"{some['device']}, torch {some['versions']['torch']}, commit {record['commit'][:10]}; "
+        f"{some['device']}, torch {some['versions']['torch']}, commit {some['commit'][:10]}; "
         "`benchmarks/accuracy.py`, `benchmarks/results/accuracy-h200.json`.",
     ]
     return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ def data_root() -> Path:
         pytest.skip("GRAPHMIX_DATA is not set: it names the folder with the real datasets")
     root = Path(named)
     if not root.is_dir():
-        pytest.skip(f"GRAPHMIX_DATA names {root}, which is not a folder")
+        pytest.fail(f"GRAPHMIX_DATA names {root}, which is not a folder")
     return root
 
 

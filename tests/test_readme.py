@@ -46,12 +46,14 @@ def test_a_changed_result_would_be_noticed(monkeypatch):
 
     def worse(name):
         record = real(name)
-        for cell in record.get("cells", []):
-            cell["test_accuracy_mean"] -= 1
+        for row in record.get("cells", []) + record.get("runs", []) + record.get("rows", []):
+            row["test_accuracy_mean" if "test_accuracy_mean" in row else "ours_ms"] += 1
         return record
 
+    shown = [tables.TABLES[name]() for name in tables.TABLES]
     monkeypatch.setattr(tables, "read", worse)
-    assert tables.render(README) != README
+    for name, before in zip(tables.TABLES, shown, strict=True):
+        assert tables.TABLES[name]() != before
 
 
 def test_what_it_links_to_exists():

@@ -16,8 +16,9 @@ def draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tens
     when = epoch if isinstance(epoch, Tensor) else torch.full((1,), epoch, device=keys.device)
     out = torch.empty(keys.shape[0], count, device=keys.device, dtype=torch.int64)
     if out.numel():
-        grid = (triton.cdiv(count, _BLOCK), keys.shape[0])
-        _words_kernel[grid](keys, out, when, draw, count, BLOCK=_BLOCK, num_warps=4)
+        grid = (keys.shape[0], triton.cdiv(count, _BLOCK))
+        with torch.cuda.device_of(keys):
+            _words_kernel[grid](keys, out, when, draw, count, BLOCK=_BLOCK, num_warps=4)
     return out
 
 
@@ -31,8 +32,8 @@ def _mix(z):  # type: ignore[no-untyped-def]
 # The scalars change with every call: specialising on their values would compile a kernel each time.
 @triton.jit(do_not_specialize=["draw", "count"])
 def _words_kernel(keys, out, epoch, draw, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
-    trial = tl.program_id(1).to(tl.int64)
-    position = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    trial = tl.program_id(0).to(tl.int64)
+    position = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     place = _mix(draw.to(tl.uint64) + (tl.load(epoch).to(tl.uint64) << 16))
     state = tl.load(keys + trial).to(tl.uint64) + place
     word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)

@@ -121,3 +121,21 @@ def test_hidden_dropout_drops_at_the_hidden_layer_only():
     hidden = model.encode(graph.x, graph, noise)
     assert torch.equal(hidden, model.encode(graph.x, graph))
     assert not torch.equal(model.decode(hidden, graph, noise), model.decode(hidden, graph))
+
+
+def test_features_of_zeros_only_are_no_error():
+    graph = Graph.build(sp.csr_array((6, 4)), [[0, 1], [1, 2]], [0, 1, 0, 1, 0, 1])
+    streams = Streams.from_seeds(range(2)).copies(0, 3)
+    logits = create("gcn", graph)(graph.x, graph, streams.at(Purpose.GNN_DROPOUT))
+    assert torch.equal(logits, torch.zeros(6, 6, 2))
+
+
+def test_predicting_on_other_features_is_refused():
+    from graphmix import Config, DataError, fit, synthetic
+
+    graph, split = synthetic(nodes=100, features=30, seed=1)
+    done = fit(graph, split, Config(trials=3, epochs=3, rampup_start=0, rampup_end=1), device="cpu")
+    narrower, _ = synthetic(nodes=100, features=20, seed=1)
+    with pytest.raises(DataError, match="20 features; these networks were trained on 30"):
+        done.predict(narrower)
+    assert_close(done.predict_proba(graph).sum(-1), torch.ones(3, 100))

@@ -20,8 +20,8 @@ def random_matrix(shape, density, seed):
     )
 
 
-def masked(matrix, keep, trials):
-    """The dropped-out matrices written out, from the same bits: `[trials, rows, columns]`."""
+def masked(matrix, keep):
+    """The dropped-out matrices written out, from the same bits: `[trials * copies, rows, columns]`."""
     bits = unpack(keep.words, matrix.nonzeros).cpu().numpy()
     held = matrix.to_scipy()
     copies = [sp.csr_array((held.data * row * keep.scale, held.indices, held.indptr), held.shape) for row in bits]
@@ -34,21 +34,23 @@ def masked(matrix, keep, trials):
     shape=st.tuples(st.integers(1, 40), st.integers(1, 30)),
     density=st.floats(0, 0.5),
     trials=st.integers(1, 4),
+    copies=st.integers(1, 3),
     width=st.integers(1, 70),
     rate=st.sampled_from([0.1, 0.5, 0.8]),
     seed=st.integers(0, 10_000),
 )
 def test_sparse_input_dropout_equals_dense_dropout_with_the_same_mask(
-    device, shape, density, trials, width, rate, seed
+    device, shape, density, trials, copies, width, rate, seed
 ):
     matrix = random_matrix(shape, density, seed).to(device)
-    keep = Streams.from_seeds(range(trials), device).at(Purpose.GNN_DROPOUT, seed).keep(matrix.nonzeros, rate)
+    streams = Streams.from_seeds(range(trials), device).copies(0, copies)
+    keep = streams.at(Purpose.GNN_DROPOUT, seed).keep(matrix.nonzeros, rate)
     generator = torch.Generator().manual_seed(seed)
     dense = torch.randn(trials, shape[1], width, generator=generator).to(device)
-    upstream = torch.randn(trials, shape[0], width, generator=generator).to(device)
+    upstream = torch.randn(trials * copies, shape[0], width, generator=generator).to(device)
     ours, theirs = dense.clone().requires_grad_(), dense.clone().requires_grad_()
     got = dropout_matmul(matrix, keep, ours)
-    expected = masked(matrix, keep, trials).to(device) @ theirs
+    expected = masked(matrix, keep).to(device) @ theirs.repeat_interleave(copies, dim=0)
     assert_close(got, expected, rtol=1e-4, atol=1e-4)
     got.backward(upstream)
     expected.backward(upstream)

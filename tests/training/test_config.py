@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from graphmix import Config, ConfigError
@@ -63,6 +64,13 @@ def test_given_values_win_over_the_reading_and_none_is_not_given():
         ({"backbone": "mlp"}, "backbone must be one of gcn"),
         ({"fcn_loss": "mse"}, "fcn_loss must be one of"),
         ({"reading": "mine"}, "reading must be one of paper, released"),
+        ({"trials": "5"}, "trials must be a whole number, not '5'"),
+        ({"trials": True}, "trials must be a whole number, not True"),
+        ({"bias": "no"}, "bias must be True or False, not 'no'"),
+        ({"gamma": 10**400}, "gamma must be a finite number"),
+        ({"epochs": 10**12}, "epochs must be at most"),
+        ({"epochs": "10"}, "epochs must be a whole number, not '10'"),
+        ({"reading": ["paper"]}, "reading must be one of"),
         ({"depth": 3}, "there is no hyperparameter 'depth'"),
     ],
 )
@@ -71,3 +79,17 @@ def test_values_out_of_range_are_refused_in_one_sentence(choices, message):
         Config.for_dataset("cora", **choices)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    config = Config(trials=np.int64(3), alpha=np.float32(0.5), gamma=2)
+    assert (type(config.trials), type(config.alpha), type(config.gamma)) == (int, float, float)
+
+
+def test_a_late_ramp_moves_its_end_along():
+    assert Config.for_dataset("", epochs=100, rampup_start=80).rampup_end == 80
+
+
+def test_a_reading_is_not_recorded_for_another_ones_choices():
+    with pytest.raises(ConfigError, match=r"Config\.for_dataset"):
+        Config(reading="released")

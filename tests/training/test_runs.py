@@ -10,8 +10,8 @@ import time
 import pytest
 import torch
 
-from graphmix import Config, RunError, load_run, synthetic, train
-from graphmix.training import files, runs
+from graphmix import Config, RunError, files, load_run, synthetic, train
+from graphmix.training import runs
 from graphmix.training.files import write_json, write_tensors
 
 CONFIG = Config.for_dataset("", trials=4, epochs=15)

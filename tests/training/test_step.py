@@ -1,14 +1,16 @@
 """Algorithm 1, term by term."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from graphmix import Config, Streams, Task, build_model, step_loss, synthetic
+from graphmix import Config, Streams, Task, build_model, build_optimizer, fit, step_loss, synthetic
 from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
+from graphmix.sparse import SparseMatrix
 from graphmix.streams import Purpose
 from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step
 from graphmix.training.step import draw_unlabeled
@@ -192,3 +194,59 @@ def test_unlabeled_subsets_are_fresh_unlabeled_and_of_the_given_size():
     assert_close(first.weight.sum(1), torch.ones(1))
     as_many = Config.for_dataset("", trials=TRIALS, unlabeled="labeled")
     assert draw_unlabeled(task, as_many, streams, 0).index.shape[1] == task.labeled.index.shape[1]
+
+
+def test_unlabeled_nodes_are_all_but_the_training_nodes_and_carry_no_labels():
+    _, task, _, _ = setup()
+    labeled = set(task.labeled.index[0].tolist())
+    assert set(task.unlabeled.index[0].tolist()) == set(range(task.graph.num_nodes)) - labeled
+    assert (task.unlabeled.labels == -1).all()
+
+
+def test_the_released_reading_trains_on_binarised_features():
+    graph, split = synthetic(nodes=120, features=60, seed=3)
+    uneven = graph.with_x(SparseMatrix(graph.x.crow, graph.x.col, torch.rand(graph.x.nonzeros) + 0.1, graph.x.shape))
+    for reading in ("paper", "released"):
+        x = Task.build(uneven, split, Config.for_dataset("", reading=reading, trials=1)).x.to_dense()
+        expected = uneven.x.to_dense()
+        if reading == "released":
+            expected = (expected > 0).float()
+            expected /= expected.sum(1, keepdim=True).clamp_min(1)
+        assert_close(x, expected)
+
+
+def test_hidden_dropout_reaches_the_mixed_states():
+    model, task, config, streams = setup(input_dropout=0.0, hidden_dropout=0.5, gamma=0.0)
+    loss = fcn_loss(model, task, config, streams, Moment.at(config, 30))
+    model, task, config, streams = setup(input_dropout=0.0, hidden_dropout=0.0, gamma=0.0)
+    assert ((loss - fcn_loss(model, task, config, streams, Moment.at(config, 30))).abs() > 1e-6).all()
+
+
+def test_one_update_is_adams_by_hand():
+    model, task, config, streams = setup(method="supervised", learning_rate=0.03, weight_decay=0.2)
+    before = {name: weight.detach().clone() for name, weight in model.weights.items()}
+    optimizer = build_optimizer(model, config)
+    loss = step_loss(model, task, config, streams, 0).sum()
+    gradients = dict(
+        zip(model.weights, torch.autograd.grad(loss, list(model.parameters()), retain_graph=True), strict=True)
+    )
+    loss.backward()
+    optimizer.step()
+    for name, weight in model.weights.items():
+        gradient = gradients[name] + 0.2 * before[name]  # L2 joins the gradient
+        # In the first step both moments, corrected for their start, are those of this gradient.
+        expected = before[name] - 0.03 * gradient / (gradient.abs() + 1e-8)
+        assert_close(weight.detach(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("reading", ["paper", "released"])
+def test_test_labels_change_nothing_but_test_accuracy(reading):
+    graph, split = synthetic(nodes=200, features=60, seed=3)
+    flipped = replace(graph, y=torch.where(split.test[0], (graph.y + 1) % graph.num_classes, graph.y))
+    config = Config.for_dataset("", reading=reading, trials=2, epochs=30)
+    first, second = fit(graph, split, config, device="cpu"), fit(flipped, split, config, device="cpu")
+    assert torch.equal(first.best_epoch, second.best_epoch)
+    assert torch.equal(first.history.loss, second.history.loss)
+    for name, weight in first.weights.items():
+        assert torch.equal(weight, second.weights[name])
+    assert not torch.equal(first.test_accuracy, second.test_accuracy)

@@ -8,11 +8,12 @@ import typer
 
 from graphmix import data
 from graphmix.cli.data import DataRoot
-from graphmix.cli.screen import Bar, fresh_folder, output, report, results_table
+from graphmix.cli.screen import Bar, fresh_folder, output, report, results_table, resumable, say, warn_of_divergence
 from graphmix.cli.train import Device
 from graphmix.data import Dataset, SourceUnavailable
 from graphmix.training import Config
 from graphmix.training import runs as engine
+from graphmix.training.devices import choose_device
 
 
 def demo(
@@ -30,13 +31,19 @@ def demo(
         Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
         for method in ("supervised", "graphmix")
     ]
+    choose_device(device)
     graph, split = _citeseer_or_synthetic(data_root)
     folder = out or fresh_folder("demo")
     results = []
     for config in configs:
-        with Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
-            run = engine.train(graph, split, config, folder / config.method, device=device, watch=bar.watch)
-        results.append(run.results)
+        place = folder / config.method
+        if engine.holds(place, graph, split, config):
+            # An interrupted demo goes on where it stopped.
+            results.append(engine.load_run(place).results)
+            continue
+        with resumable(folder), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
+            results.append(engine.train(graph, split, config, place, device=device, watch=bar.watch).results)
+        warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     if as_json:
         typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
@@ -49,5 +56,5 @@ def _citeseer_or_synthetic(data_root: Path | None) -> Dataset:
     try:
         return data.load("citeseer", data_root=data_root, report=report)
     except SourceUnavailable as error:
-        report(f"{error}; running on the built-in synthetic graph instead")
+        say(f"{error}; running on the built-in synthetic graph instead")
         return data.load("synthetic")

@@ -1,13 +1,14 @@
 """The `graphmix` command."""
 
-import os
+import io
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
+import torch
 import typer
 
 from graphmix.cli import data, demo, train
-from graphmix.cli.screen import errors
+from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
 from graphmix.training.runs import versions
 
@@ -43,21 +44,24 @@ def main(
 
 def run() -> None:
     """Run the command line; what the user can put right ends in one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show "±" gets a question mark, not a traceback after an hour's training.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
     except GraphMixError as error:
-        _fail(str(error), 2)
+        _fail(str(error))
     except UsageError as error:
-        _fail(error.format_message(), 2)  # type: ignore[attr-defined]
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted; the same command with the same --out goes on with the trials that are missing", 130)
-    except BrokenPipeError:
-        # The reader of our output is gone; point stdout elsewhere so that the interpreter's last flush is quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _fail(error.format_message())  # type: ignore[attr-defined]
+    except (MemoryError, torch.OutOfMemoryError):
+        _fail("out of memory; train fewer trials at once with --chunk")
+    except OSError as error:
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int) -> None:
-    errors.print(f"graphmix: {message}", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)
+def _fail(message: str) -> NoReturn:
+    if message:  # called without a command, typer has printed the help already
+        say(f"graphmix: {message}")
+    sys.exit(2)

@@ -1,12 +1,14 @@
 """What people see: a live progress bar, tables, and where things were written."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -65,7 +67,8 @@ class Bar:
         batch = f"trial {last}" if step.trials == 1 else f"trials {step.first + 1}-{last}"
         val = 100 * step.best.val.mean().item()
         state = f"{batch} of {self._trials} · epoch {step.epoch:,}/{self._epochs:,} · validation {val:.1f} %"
-        self._progress.update(self._task, completed=sum(self._done.values()), state=state)
+        done, total = sum(self._done.values()), step.todo * self._epochs
+        self._progress.update(self._task, completed=done, total=total, state=state)
 
 
 def results_table(results: Iterable[dict[str, Any]], title: str) -> Table:
@@ -102,6 +105,31 @@ def fresh_folder(name: str) -> Path:
     return next(folder for folder in candidates if not folder.exists())
 
 
-def report(message: str) -> None:
-    """Say on standard error that something slow begins."""
+def say(message: str) -> None:
+    """Say something on standard error."""
     errors.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def report(message: str) -> None:
+    """Say that something slow begins, where somebody waits at a terminal."""
+    if errors.is_terminal:
+        say(message)
+
+
+def warn_of_divergence(results: dict[str, Any]) -> None:
+    """Say so when trials went out of numbers: their accuracy is not that of a trained network."""
+    if results["diverged"]:
+        trials = ", ".join(map(str, results["diverged"]))
+        say(
+            f"graphmix: the loss of {results['method']} became infinite in trials {trials}; try a lower --learning-rate"
+        )
+
+
+@contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """On Ctrl-C, say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"graphmix: interrupted; the same command with --out {folder} goes on with the trials that are missing")
+        raise typer.Exit(130) from None

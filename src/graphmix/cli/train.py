@@ -8,9 +8,10 @@ import typer
 
 from graphmix import data
 from graphmix.cli.data import DataRoot
-from graphmix.cli.screen import Bar, fresh_folder, output, report, results_table
+from graphmix.cli.screen import Bar, fresh_folder, output, report, results_table, resumable, warn_of_divergence
 from graphmix.training import Config
 from graphmix.training import runs as engine
+from graphmix.training.devices import choose_device
 
 METHOD = "The method"
 GNN = "The network"
@@ -24,13 +25,17 @@ def _option(help: str, panel: str, *names: str) -> Any:
 
 def train(
     dataset: Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")],
-    method: Annotated[str, _option("graphmix, or supervised for the GNN alone.", METHOD)] = "graphmix",
-    reading: Annotated[str, _option("Defaults of the paper, or of the authors' released code.", METHOD)] = "paper",
+    method: Annotated[
+        str, _option("graphmix, or supervised for the GNN alone (default: graphmix).", METHOD)
+    ] = "graphmix",
+    reading: Annotated[
+        str, _option("Whose defaults: paper, or released for the authors' code (default: paper).", METHOD)
+    ] = "paper",
     alpha: Annotated[
         float | None, _option("α of Beta(α, α) for mixup; 0 mixes nothing (default: 1.0).", METHOD)
     ] = None,
     gamma: Annotated[
-        float | None, _option("γ, peak weight of the unsupervised loss (default: by dataset).", METHOD)
+        float | None, _option("γ, peak weight of the unsupervised loss (default: by dataset and reading).", METHOD)
     ] = None,
     temperature: Annotated[
         float | None, _option("T of sharpening (default: 0.1).", METHOD, "--temperature", "-T")
@@ -84,10 +89,12 @@ def train(
     given = {name: value for name, value in locals().items() if name in Config.__dataclass_fields__}
     given["unlabeled"] = int(unlabeled) if unlabeled is not None and unlabeled.isdecimal() else unlabeled
     config = Config.for_dataset(data.resolve(dataset), **given)
+    choose_device(device)
     graph, split = data.load(dataset, data_root=data_root, report=report)
     folder = out or fresh_folder(f"{graph.name}-{config.method}")
-    with Bar(f"{config.method} on {graph.name}", config.trials, config.epochs) as bar:
+    with resumable(folder), Bar(f"{config.method} on {graph.name}", config.trials, config.epochs) as bar:
         run = engine.train(graph, split, config, folder, device=device, chunk=chunk, watch=bar.watch)
+    warn_of_divergence(run.results)
     if as_json:
         typer.echo(json.dumps(run.results | {"out": str(folder)}, allow_nan=False))
         return

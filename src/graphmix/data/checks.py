@@ -13,6 +13,7 @@ from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 
 UNKNOWN = -1
+MOST_CLASSES = 1_000_000
 
 
 def as_features(x: Any) -> Features:
@@ -32,7 +33,10 @@ def as_features(x: Any) -> Features:
     if isinstance(x, SparseMatrix):
         x = x.to_scipy()
     if not sp.issparse(x):
-        x = np.asarray(x)
+        try:
+            x = np.asarray(x)
+        except ValueError as error:
+            raise DataError(f"x must be a table of numbers: {error}") from error
     _check_form(x.shape, x.dtype)
     # A float64 beyond float32's range becomes inf here, and is then named as such.
     with np.errstate(over="ignore"):
@@ -59,7 +63,12 @@ def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_name
         classes = len(class_names) if class_names is not None else int(labels.max()) + 1
     if class_names is not None and len(class_names) != classes:
         raise DataError(f"there are {classes} classes, but {len(class_names)} class names")
-    if classes < 1:
+    if num_classes is None and class_names is None and classes > len(labels):
+        node = int(labels.argmax())
+        raise DataError(f"node {node} has label {labels[node]}, but {len(labels)} nodes cannot fill as many classes")
+    if num_classes is not None and not 1 <= num_classes <= MOST_CLASSES:
+        raise DataError(f"the number of classes must be from 1 to {MOST_CLASSES:,}, not {num_classes}")
+    if classes < 1 and labels.min() >= UNKNOWN:
         raise DataError("no node has a label, so the number of classes must be given")
     outside = np.flatnonzero((labels < UNKNOWN) | (labels >= classes))
     if len(outside):
@@ -96,6 +105,8 @@ def _as_integers(values: object, what: str) -> NDArray[Any]:
     # An empty list has no integers to give it an integer type.
     if array.size and array.dtype.kind not in "iu":
         raise DataError(f"{what} must hold whole numbers, but its type is {array.dtype}")
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise DataError(f"{what} must hold node or class numbers, but one is {array.max()}")
     return array.astype(np.int64)
 
 
@@ -130,4 +141,4 @@ def _check_finite(x: Features) -> None:
         entry = int(bad[0])
         node = int(torch.searchsorted(x.crow, entry, right=True)) - 1
         feature, value = int(x.col[entry]), float(values[entry])
-    raise DataError(f"feature {feature} of node {node} is {value}; every feature must be a finite number")
+    raise DataError(f"feature {feature} of node {node} is {value} in float32; every feature must be a finite number")

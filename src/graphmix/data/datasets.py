@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphmix.data import planetoid, sources
-from graphmix.data.graph import Graph, Split, row_normalise
+from graphmix.data.graph import Graph, Split
 from graphmix.data.npz import read_npz
 from graphmix.data.sources import FileSet, Report
 from graphmix.data.synthetic import synthetic
@@ -88,7 +88,7 @@ DATASETS: dict[str, DatasetInfo] = {
 }
 
 
-def load(name: str, *, data_root: Path | str | None = None, report: Report | None = None) -> Dataset:
+def load(name: Path | str, *, data_root: Path | str | None = None, report: Report | None = None) -> Dataset:
     """Load a dataset with row-normalised features and its public split, downloading it if need be.
 
     Args:
@@ -100,8 +100,9 @@ def load(name: str, *, data_root: Path | str | None = None, report: Report | Non
         SourceUnavailable: the files are not here and cannot be had.
         DataError: there is no such dataset, or a file is not the official one.
     """
+    name = str(name)
     key = resolve(name)
-    if key not in DATASETS:
+    if is_file(name):
         return Dataset(*read_npz(Path(name)))
     files = DATASETS[key].files
     if files is None:
@@ -110,7 +111,7 @@ def load(name: str, *, data_root: Path | str | None = None, report: Report | Non
     graph = Graph.build(raw.x, raw.edges, raw.y, DATASETS[key].classes, name=key)
     split = Split.build(raw.train, raw.val, raw.test, name="public")
     split.check(graph)
-    return Dataset(graph.with_x(row_normalise(graph.x)), split)
+    return Dataset(graph, split)
 
 
 def get(name: str, data_root: Path | str | None = None, report: Report | None = None) -> list[Path]:
@@ -132,20 +133,24 @@ def where(name: str, data_root: Path | str | None = None) -> Path | None:
 
 
 def _files(name: str) -> FileSet | None:
-    key = resolve(name)
-    if key not in DATASETS:
+    if is_file(name):
         raise DataError(f"{name} is a file of yours; there is nothing to fetch")
-    return DATASETS[key].files
+    return DATASETS[resolve(name)].files
+
+
+def is_file(name: str) -> bool:
+    """Tell the path of an .npz file from the name of a dataset."""
+    return name.endswith(".npz")
 
 
 def resolve(name: str) -> str:
-    """Turn a name as people write it into a key of `DATASETS`; the path of an .npz file gives the file's stem.
+    """Turn a name as people write it into a key of `DATASETS`; the path of an .npz file is its own.
 
     Raises:
         DataError: there is no such dataset; the message names the nearest.
     """
-    if name.endswith(".npz"):
-        return Path(name).stem
+    if is_file(name):
+        return name
     wanted = name.strip().lower().replace("_", "-")
     keys = {key.replace("_", "-"): key for key in DATASETS}
     if wanted in keys:

@@ -51,6 +51,8 @@ class Graph:
         num_classes: int | None = None,
         name: str = "graph",
         class_names: Sequence[str] | None = None,
+        *,
+        normalise: bool = True,
     ) -> "Graph":
         """Validate and clean a graph; the result is on the CPU.
 
@@ -61,11 +63,13 @@ class Graph:
             num_classes: counted from `class_names`, or else from `y`, when not given.
             name: what to call the graph.
             class_names: `[classes]`.
+            normalise: whether to scale every row of x so that its absolute values sum to 1, as the paper's models
+                expect; leave it out for features that are scaled already.
 
         Raises:
             DataError: something in the input is wrong; the message names it.
         """
-        features = as_features(x)
+        features = row_normalise(as_features(x)) if normalise else as_features(x)
         nodes = features.shape[0]
         names = None if class_names is None else tuple(class_names)
         labels = check_labels(y, nodes)
@@ -237,5 +241,11 @@ class Split:
 
 
 def _as_mask(mask: object) -> Tensor:
-    tensor = mask.detach().clone() if isinstance(mask, Tensor) else torch.from_numpy(np.array(mask))
+    if isinstance(mask, Tensor):
+        tensor = mask.detach().clone()
+    else:
+        array = np.array(mask)
+        if array.dtype.kind not in "biu":
+            raise DataError(f"a mask must be bool [splits, nodes] or [nodes], but its type is {array.dtype}")
+        tensor = torch.from_numpy(array)
     return tensor[None] if tensor.dim() == 1 else tensor

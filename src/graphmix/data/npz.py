@@ -8,6 +8,7 @@ num_classes   optional
 """
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphmix.data.graph import Graph, Split, row_normalise
+from graphmix.data.graph import Graph, Split
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 
@@ -29,22 +30,17 @@ def read_npz(path: Path | str) -> tuple[Graph, Split]:
         DataError: the file is not there, is not such a file, or holds a graph that cannot be used.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as held:
-            arrays = {name: held[name] for name in held.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} cannot be read as a graph: {error}") from error
+    arrays = _read_arrays(path)
     missing = [name for name in ("edges", "y", "train", "val", "test") if name not in arrays]
     if missing:
         raise DataError(f"{path} has no array {missing[0]!r}")
     try:
-        classes = int(arrays["num_classes"]) if "num_classes" in arrays else None
-        graph = Graph.build(_features(path, arrays), arrays["edges"], arrays["y"], classes, name=path.stem)
+        graph = Graph.build(_features(arrays), arrays["edges"], arrays["y"], _classes(arrays), name=path.stem)
         split = Split.build(arrays["train"], arrays["val"], arrays["test"])
         split.check(graph)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    return graph.with_x(row_normalise(graph.x)), split
+    return graph, split
 
 
 def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
@@ -60,7 +56,31 @@ def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
         np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks)
 
 
-def _features(path: Path, arrays: Mapping[str, Any]) -> Any:
+def _read_arrays(path: Path) -> dict[str, Any]:
+    try:
+        # Opened here: given a path, numpy would take other kinds of file too.
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            return {
+                name.removesuffix(".npy"): np.lib.format.read_array(member, allow_pickle=False)
+                for name in archive.namelist()
+                for member in [archive.open(name)]
+            }
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read as a graph: it is not an .npz file of plain arrays") from error
+
+
+def _classes(arrays: Mapping[str, Any]) -> int | None:
+    if "num_classes" not in arrays:
+        return None
+    held = arrays["num_classes"]
+    if held.shape != () or held.dtype.kind not in "iu":
+        raise DataError(f"num_classes must be one whole number, not {held.dtype} {list(held.shape)}")
+    return int(held)
+
+
+def _features(arrays: Mapping[str, Any]) -> Any:
     if "x" in arrays:
         return arrays["x"]
     missing = [name for name in _CSR if name not in arrays]
@@ -68,8 +88,8 @@ def _features(path: Path, arrays: Mapping[str, Any]) -> Any:
         raise DataError(f"there is neither an array 'x' nor {missing[0]!r}")
     data, indices, indptr, shape = (arrays[name] for name in _CSR)
     try:
-        x = sp.csr_array((data, indices, indptr), shape=tuple(shape))
+        x = sp.csr_array((data.astype(np.float64), indices, indptr), shape=tuple(shape))
         x.check_format()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise DataError(f"the features are not a CSR matrix: {error}") from error
     return x

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphmix.errors import DataError
+from graphmix.files import write_whole
 
 Report = Callable[[str], None]
 
@@ -108,16 +109,19 @@ def read(wanted: FileSet, data_root: Path | str | None = None, report: Report | 
 def locate(wanted: FileSet, data_root: Path | str | None = None) -> list[Path | None]:
     """Say where each file is now, unchecked; None for one that is not on this machine."""
     folders = [root / wanted.folder for root in _roots(data_root)]
-    return [
-        next((folder / file.name for folder in folders if (folder / file.name).is_file()), None)
-        for file in wanted.files
-    ]
+    try:
+        return [
+            next((folder / file.name for folder in folders if (folder / file.name).is_file()), None)
+            for file in wanted.files
+        ]
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be looked into: {_reason(error)}") from error
 
 
 def cache_folder() -> Path:
     """Name the folder downloads are kept in: `GRAPHMIX_CACHE`, or the platform's place for such things."""
     if chosen := os.environ.get("GRAPHMIX_CACHE"):
-        return Path(chosen).expanduser()
+        return _expand(chosen)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -129,13 +133,20 @@ def cache_folder() -> Path:
 
 def _roots(data_root: Path | str | None) -> list[Path]:
     if data_root is not None:
-        chosen = Path(data_root).expanduser()
+        chosen = _expand(data_root)
         # A folder asked for by name must be there; GRAPHMIX_DATA may be set for other machines too.
         if not chosen.is_dir():
             raise DataError(f"the data root {chosen} is not a folder")
         return [chosen, cache_folder()]
     named = os.environ.get("GRAPHMIX_DATA")
-    return [Path(named).expanduser(), cache_folder()] if named else [cache_folder()]
+    return [_expand(named), cache_folder()] if named else [cache_folder()]
+
+
+def _expand(folder: Path | str) -> Path:
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError as error:
+        raise DataError(f"there is no folder {folder}: no such user") from error
 
 
 def _ensure(wanted: FileSet, data_root: Path | str | None, report: Report | None) -> list[Path]:
@@ -163,7 +174,8 @@ def _obtain(
             failures.append(str(failure))
     looked = " or ".join(str(root) for root in _roots(data_root))
     tried = "; ".join(failures)
-    raise SourceUnavailable(f"{wanted.title} is not in {looked} and could not be downloaded ({tried})")
+    what = wanted.title if len(missing) == len(wanted.files) else f"{wanted.title}'s {missing[0].name}"
+    raise SourceUnavailable(f"{what} is not in {looked} and could not be downloaded ({tried})")
 
 
 def _from_site(site: str, missing: Sequence[RemoteFile], report: Report) -> dict[RemoteFile, bytes]:
@@ -257,14 +269,7 @@ def _store(content: bytes, path: Path) -> None:
     """Write a file whole or not at all; two processes that store the same file do each other no harm."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            Path(part).replace(path)
-        finally:
-            # Gone already if all went well; else nothing half-written stays, not even after Ctrl-C.
-            Path(part).unlink(missing_ok=True)
+        write_whole(path, content)
     except OSError as error:
         advice = "GRAPHMIX_CACHE can name another folder"
         raise DataError(f"{path} cannot be written: {_reason(error)}; {advice}") from error

@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphmix.data.features import row_normalise
 from graphmix.data.graph import Graph, Split
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
@@ -61,7 +60,7 @@ def synthetic(
     y = rng.permutation(np.arange(nodes) % classes)
     edges = _draw_edges(rng, y, classes, round(nodes * degree / 2), homophily)
     x = _draw_words(rng, y, classes, features, words, topic)
-    graph = Graph.build(row_normalise(SparseMatrix.from_scipy(x)), edges, y, classes, name="synthetic")
+    graph = Graph.build(SparseMatrix.from_scipy(x), edges, y, classes, name="synthetic")
     return graph, _draw_split(rng, y, classes, labels_per_class)
 
 

@@ -49,9 +49,8 @@ def draw_partners(noise: Noise, count: Tensor, picks: int) -> Tensor:
 
 def draw_positions(noise: Noise, count: Tensor, draws: int) -> Tensor:
     """Draw positions 0 .. count - 1 with replacement: int64 `[trials, draws]` for count int64 `[trials or 1]`."""
-    drawn = (noise.uniform(draws) * count[:, None]).long()
-    # In float32 a draw next to 1 times the count may round up to the count itself.
-    return torch.minimum(drawn, count[:, None] - 1)
+    # 63 bits: for any count that fits a graph, the remainder is as good as uniform.
+    return noise.words(draws).bitwise_and(torch.iinfo(torch.int64).max) % count[:, None]
 
 
 def mix(first: Tensor, second: Tensor, lam: Tensor) -> Tensor:

@@ -16,5 +16,6 @@ def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
     Returns:
         `[..., nodes, classes]`, rows sum to 1, the order of the classes kept.
     """
-    smallest = torch.finfo(probabilities.dtype).tiny
-    return softmax(probabilities.clamp_min(smallest).log() / temperature)
+    logs = probabilities.clamp_min(torch.finfo(probabilities.dtype).tiny).log()
+    # Measured from the largest, which stays 0 however small the temperature.
+    return softmax((logs - logs.amax(dim=-1, keepdim=True)) / temperature)

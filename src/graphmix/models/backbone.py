@@ -85,10 +85,6 @@ class Backbone(abc.ABC):
         """Keep only the given trials (int64 indices); gradients flow back to this model's weights."""
         return replace(self, weights={name: weight[trials] for name, weight in self.weights.items()})
 
-    def with_weights(self, weights: dict[str, Tensor]) -> Self:
-        """Return the same network with other weights."""
-        return replace(self, weights=weights)
-
 
 def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
     """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy."""

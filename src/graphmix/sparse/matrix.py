@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphmix.errors import ConfigError
+
 
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
@@ -25,7 +27,8 @@ class SparseMatrix:
     col: Tensor
     values: Tensor
     shape: tuple[int, int]
-    _tilings: dict[int, dict[int, "Tiling"]] = field(default_factory=dict, init=False, repr=False)
+    _tilings: dict[tuple[int, int], "Tiling"] = field(default_factory=dict, init=False, repr=False)
+    _largest: dict[int, "Tiling"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray) -> "SparseMatrix":
@@ -81,21 +84,25 @@ class SparseMatrix:
         The result is `[trials * copies * rows, trials * columns]`: a trial's copies stand below one another. The first
         trials of a larger tiling are a smaller one: only the largest takes memory, others are views of it.
         """
-        known = self._tilings.setdefault(copies, {})
-        if trials not in known:
-            largest = max(known, default=0)
-            if largest < trials:
-                known.clear()
-                known[trials] = self._tile(trials, copies)
+        # Threads share this: each step below leaves the dict fit for the others, and at worst one works in vain.
+        tiling = self._tilings.get((trials, copies))
+        if tiling is None:
+            blocks = trials * copies
+            largest = self._largest.get(copies)
+            if largest is None or largest.crow.numel() <= blocks * self.shape[0]:
+                tiling = self._largest[copies] = self._tile(trials, copies)
+                # Views of the one before would keep it in memory.
+                self._tilings.clear()
             else:
-                blocks = trials * copies
-                crow, col, values = known[largest]
                 end = blocks * self.nonzeros
-                known[trials] = Tiling(crow[: blocks * self.shape[0] + 1], col[:end], values[:end])
-        return known[trials]
+                tiling = Tiling(largest.crow[: blocks * self.shape[0] + 1], largest.col[:end], largest.values[:end])
+            self._tilings[trials, copies] = tiling
+        return tiling
 
     def _tile(self, trials: int, copies: int) -> "Tiling":
         blocks = trials * copies
+        if blocks * max(self.nonzeros, self.shape[1]) >= 2**31:
+            raise ConfigError(f"{blocks} copies of {self.nonzeros:,} non-zeros are too many at once; lower --chunk")
         block = torch.arange(blocks, device=self.col.device, dtype=torch.int32)[:, None]
         end = torch.full((1,), blocks * self.nonzeros, device=self.col.device, dtype=torch.int32)
         return Tiling(

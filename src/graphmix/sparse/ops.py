@@ -134,9 +134,11 @@ def _sum_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
         return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
     # Threads add in any order, and floats would round accordingly: whole numbers do not. The scale leaves gradients up
     # to 2^19, far beyond those of a mean loss, and rounds at 6e-14.
-    whole = (grad * 2.0**44).long()
+    finite = grad.isfinite()
+    whole = (grad.where(finite, 0) * 2.0**44).round().long()
     summed = torch.zeros(size, grad.shape[1], device=grad.device, dtype=torch.int64).index_add_(0, index, whole)
-    return summed.to(grad.dtype) * 2.0**-44
+    # What is no number stays none.
+    return (summed.to(grad.dtype) * 2.0**-44).index_add_(0, index, torch.zeros_like(grad).where(finite, torch.nan))
 
 
 class _MatMul(torch.autograd.Function):
@@ -162,25 +164,15 @@ class _DropoutMatMul(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (words,) = ctx.saved_tensors
-        matrix = ctx.matrix
-        if _use_triton(grad):
-            return (
-                triton_ops.product(matrix.transposed, grad, words, ctx.scale, matrix.origin),
-                None,
-                None,
-                None,
-            )
-        bits = _spread(words)
-        trials, padded = bits.shape
-        start = torch.arange(trials, dtype=torch.int32, device=bits.device)[:, None] * padded
-        kept = bits.view(-1).index_select(0, (start + matrix.origin).view(-1)).view(trials, -1)
-        return _bag(matrix.transposed, kept * (matrix.transposed.values * ctx.scale), grad), None, None, None
+        back = _dropout_transposed(ctx.matrix, words, ctx.scale, grad)
+        # A weight that several copies used gathers the gradients of all.
+        return back.unflatten(0, (ctx.trials, -1)).sum(dim=1), None, None, None
 
 
 def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     if _use_triton(dense):
         return triton_ops.product(matrix, dense)
-    return _bag(matrix, matrix.tiled(dense.shape[0]).values, dense)
+    return _bag(matrix, matrix.tiled(dense.shape[0]).values.view(dense.shape[0], matrix.nonzeros), dense)
 
 
 def _dropout_transposed(matrix: SparseMatrix, words: Tensor, scale: float, grad: Tensor) -> Tensor:
@@ -189,13 +181,14 @@ def _dropout_transposed(matrix: SparseMatrix, words: Tensor, scale: float, grad:
     bits = _spread(words)
     blocks, padded = bits.shape
     start = torch.arange(blocks, dtype=torch.int32, device=bits.device)[:, None] * padded
-    kept = bits.view(-1).index_select(0, (start + matrix.origin).view(-1)).view(blocks, -1)
+    kept = bits.view(-1).index_select(0, (start + matrix.origin).view(-1)).view(blocks, matrix.nonzeros)
     return _bag(matrix.transposed, kept * (matrix.transposed.values * scale), grad)
 
 
 def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
+    """Multiply with values `[trials * copies, nonzeros]` in place of the matrix's own."""
     trials, columns, width = dense.shape
-    blocks = values.numel() // matrix.nonzeros if matrix.nonzeros else trials
+    blocks = values.shape[0]
     crow, col, _ = matrix.tiled(trials, blocks // trials)
     # Detached: the gradient is ours to compute, and torch would otherwise prepare its own.
     operand = dense.detach().reshape(trials * columns, width)
@@ -212,8 +205,13 @@ def _spread(words: Tensor) -> Tensor:
     return spread.view(words.shape[0], words.shape[1] * WORD_BITS)
 
 
+def has_kernels() -> bool:
+    """Whether the CUDA kernels of `triton_ops` are to be had."""
+    return triton_ops is not None
+
+
 def _use_triton(dense: Tensor) -> bool:
-    return triton_ops is not None and dense.is_cuda
+    return has_kernels() and dense.is_cuda
 
 
 @functools.lru_cache

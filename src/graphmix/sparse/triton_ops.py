@@ -43,28 +43,29 @@ def product(
     lanes = min(triton.next_power_of_2(width), _LANES)
     together = _LANES // lanes
     per_row = max(1, matrix.nonzeros // max(1, matrix.shape[0]))
-    _product_kernel[(matrix.shape[0], triton.cdiv(blocks, together), triton.cdiv(width, lanes))](
-        matrix.crow,
-        matrix.col,
-        matrix.values,
-        words if words is not None else matrix.col,
-        origin if origin is not None else matrix.col,
-        dense,
-        out,
-        matrix.shape[0],
-        matrix.shape[1],
-        width,
-        blocks,
-        blocks // trials,
-        words.stride(0) if words is not None else 0,
-        scale,
-        MASKED=words is not None,
-        MOVED=origin is not None,
-        NONZEROS=min(max(triton.next_power_of_2(per_row), 4), 16),
-        WIDTH=lanes,
-        TOGETHER=together,
-        num_warps=1,
-    )
+    with torch.cuda.device_of(dense):
+        _product_kernel[(matrix.shape[0], triton.cdiv(blocks, together), triton.cdiv(width, lanes))](
+            matrix.crow,
+            matrix.col,
+            matrix.values,
+            words if words is not None else matrix.col,
+            origin if origin is not None else matrix.col,
+            dense,
+            out,
+            matrix.shape[0],
+            matrix.shape[1],
+            width,
+            blocks,
+            blocks // trials,
+            words.stride(0) if words is not None else 0,
+            scale,
+            MASKED=words is not None,
+            MOVED=origin is not None,
+            NONZEROS=min(max(triton.next_power_of_2(per_row), 4), 16),
+            WIDTH=lanes,
+            TOGETHER=together,
+            num_warps=1,
+        )
     return out
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterator
 
 import torch
 
+from graphmix.sparse.ops import has_kernels
+
 
 class Captured:
     """A function of a few small arguments, run as a CUDA graph from the second time with the same arguments on.
@@ -51,6 +53,11 @@ class Captured:
             if collecting:
                 gc.enable()
         return graph
+
+
+def capturable(device: torch.device) -> bool:
+    """Whether epochs can be captured there: on CUDA, with Triton's kernels; torch's own ask the host for the epoch."""
+    return device.type == "cuda" and has_kernels()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Every choice a run makes: frozen, validated once, written to its folder."""
 
 import math
+import numbers
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
@@ -8,6 +9,8 @@ from graphmix.errors import ConfigError
 from graphmix.method import LOSSES
 from graphmix.models import BACKBONES
 
+_LARGEST = 2**31 - 1
+_HUGE = 1e30
 METHODS = ("graphmix", "supervised")
 
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
@@ -94,8 +97,10 @@ class Config:
     ties: str = "first"
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_choices()
         self._check_numbers()
+        self._check_reading()
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str = "paper", **given: Any) -> Self:
@@ -107,16 +112,17 @@ class Config:
             >>> Config.for_dataset("pubmed", reading="released").gamma
             1.0
         """
-        _require(reading in READINGS, f"reading must be one of {_names(READINGS)}, not {reading!r}")
+        _require(reading in tuple(READINGS), f"reading must be one of {_names(READINGS)}, not {reading!r}")
         unknown = set(given) - {field.name for field in fields(cls)}
         _require(not unknown, f"there is no hyperparameter {min(unknown, default='')!r}")
         given = {name: value for name, value in given.items() if value is not None}
-        epochs = given.get("epochs", cls.epochs)
+        epochs = _whole("epochs", given.get("epochs", cls.epochs))
+        start = _whole("rampup_start", given.get("rampup_start", epochs // 4))
         derived = {
             "reading": reading,
             "gamma": GAMMAS[reading].get(dataset.lower(), cls.gamma),
-            "rampup_start": epochs // 4,
-            "rampup_end": epochs // 2,
+            "rampup_start": start,
+            "rampup_end": max(start, epochs // 2),
         }
         return cls(**(READINGS[reading] | derived | given))
 
@@ -135,21 +141,34 @@ class Config:
         }
         for name, allowed in choices.items():
             value = getattr(self, name)
-            _require(value in allowed, f"{name} must be one of {_names(allowed)}, not {value!r}")
-        whole = isinstance(self.unlabeled, int) and self.unlabeled >= 1
+            _require(value in tuple(allowed), f"{name} must be one of {_names(allowed)}, not {value!r}")
+        whole = isinstance(self.unlabeled, int) and 1 <= self.unlabeled <= _LARGEST
         _require(
             whole or self.unlabeled in ("all", "labeled"),
             f"unlabeled must be 'all', 'labeled' or a number of nodes from 1 up, not {self.unlabeled!r}",
         )
 
-    def _check_numbers(self) -> None:
+    def _check_reading(self) -> None:
+        released = self.reading == "released"
+        paper = all(getattr(self, name) == value for name, value in READINGS["paper"].items())
+        _require(
+            not (released and paper),
+            "every choice is the paper's, so the reading is not \"released\"; Config.for_dataset fills in a reading's",
+        )
+
+    def _check_types(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type is int:
-                _require(isinstance(value, int), f"{field.name} must be a whole number, not {value!r}")
+            if field.type is int or (field.name == "unlabeled" and not isinstance(value, str)):
+                value = _whole(field.name, value)
             elif field.type is float:
-                number = isinstance(value, (int, float)) and math.isfinite(value)
-                _require(number, f"{field.name} must be a finite number, not {value!r}")
+                value = _number(field.name, value)
+            elif field.type is bool:
+                _require(isinstance(value, bool), f"{field.name} must be True or False, not {value!r}")
+            # Plain numbers, whatever numpy or others gave: a config is written as JSON.
+            object.__setattr__(self, field.name, value)
+
+    def _check_numbers(self) -> None:
         for name in ("trials", "epochs", "hidden", "perturbations"):
             _at_least(self, name, 1)
         for name in ("alpha", "gamma", "weight_decay", "rampup_start", "rampup_before"):
@@ -159,11 +178,25 @@ class Config:
         for name in ("input_dropout", "hidden_dropout"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be at least 0 and below 1, not {value}")
-        _require(0 <= self.seed < 2**63 - self.trials, f"seed must be from 0 to 2^63 - trials, not {self.seed}")
+        for name in ("trials", "epochs", "hidden", "perturbations", "rampup_start", "rampup_end"):
+            _require(getattr(self, name) <= _LARGEST, f"{name} must be at most {_LARGEST}, not {getattr(self, name)}")
+        _require(0 <= self.seed < 2**63 - _LARGEST, f"seed must be from 0 to 2^63 - 2^31, not {self.seed}")
         _require(
             self.rampup_end >= self.rampup_start,
             f"rampup_end ({self.rampup_end}) must not come before rampup_start ({self.rampup_start})",
         )
+
+
+def _whole(name: str, value: Any) -> int:
+    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    _require(fits, f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _number(name: str, value: Any) -> float:
+    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    _require(fits and -_HUGE < value < _HUGE, f"{name} must be a finite number, not {value!r}")
+    return float(value)
 
 
 def _at_least(config: Config, name: str, bound: int) -> None:

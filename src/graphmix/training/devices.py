@@ -36,8 +36,18 @@ def choose_device(name: str = "auto") -> torch.device:
 
 def check_chunk(chunk: int | None) -> None:
     """Refuse a number of trials at once that is none."""
-    if chunk is not None and chunk < 1:
-        raise ConfigError(f"chunk must be at least 1, not {chunk}")
+    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+        raise ConfigError(f"chunk must be a whole number from 1 up, not {chunk}")
+
+
+def check_memory(graph: Graph, config: Config, device: torch.device) -> None:
+    """Refuse a run of which not even one trial fits into memory."""
+    needed, free = bytes_per_trial(graph, config), free_memory(device)
+    if needed > free:
+        raise ConfigError(
+            f"one trial needs about {needed / 2**30:,.0f} GiB and {free / 2**30:,.0f} are free on {device}; "
+            "lower --hidden or --epochs, or use fewer features"
+        )
 
 
 def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
@@ -59,7 +69,9 @@ def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.devi
     """Choose how many of the K target passes of `trials` trials to do in one call."""
     if device.type == "cpu":
         return max(1, _CPU_ENTRIES // max(1, trials * _entries(graph)))
-    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * config.hidden))
+    # Dense features are dropped out entry by entry; of sparse ones only bits are drawn.
+    written_out = graph.num_features if isinstance(graph.x, torch.Tensor) else config.hidden
+    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * max(written_out, config.hidden)))
 
 
 def bytes_per_trial(graph: Graph, config: Config) -> int:
@@ -70,8 +82,8 @@ def bytes_per_trial(graph: Graph, config: Config) -> int:
     # Hidden states and logits of the forward and backward passes, and mixed copies of both; target passes come to
     # less, or to what `passes_at_once` allows.
     activations = graph.num_nodes * (12 * config.hidden + 16 * graph.num_classes)
-    # Dropout bits and random words, and the dropped-out values on backends that write them out.
-    features = 6 * _entries(graph)
+    # Dropout bits and random words, dropped-out values where a backend writes them out, and tilings of both matrices.
+    features = 12 * _entries(graph)
     curves = 3 * config.epochs
     return 4 * (kept + activations + features + curves)
 
@@ -80,8 +92,12 @@ def free_memory(device: torch.device) -> int:
     """Bytes free on a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**32
+    if "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", ()):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 2**32  # macOS and Windows do not say; a modest guess
 
 
 def _entries(graph: Graph) -> int:
-    return graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+    """How many entries the larger of the matrices has that are walked for every trial."""
+    features = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+    return max(features, graph.edge_index.shape[1] + graph.num_nodes)

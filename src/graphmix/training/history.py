@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Best:
-    """The best epoch so far of every trial, by validation accuracy alone.
+    """The best epoch so far of every trial, by validation accuracy alone; kept up to date in place.
 
     Attributes:
         epoch: int64 `[trials]`, -1 before the first.

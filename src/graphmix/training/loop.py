@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.errors import DataError
 from graphmix.method import softmax
 from graphmix.models import BACKBONES, Backbone
 from graphmix.training.batch import Batch
-from graphmix.training.capture import Captured, on_side_stream
+from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
@@ -25,12 +26,14 @@ class Progress:
     """Where a fit stands.
 
     Attributes:
+        todo: how many trials this fit has to train; those of an earlier, interrupted run are not among them.
         first: the first trial of the batch in hand.
         trials: how many trials the batch holds.
         epoch: epochs done in it.
-        best: the best epochs so far; read it seldom, that waits for the device.
+        best: the best epochs so far, as they are now; read it seldom, that waits for the device.
     """
 
+    todo: int
     first: int
     trials: int
     epoch: int
@@ -52,7 +55,7 @@ class Fit:
         val_accuracy: `[trials]`, there.
         test_accuracy: `[trials]`, there; NaN without test nodes.
         history: the curves.
-        seconds: wall-clock time spent training.
+        seconds: wall-clock time from the start of training until these trials were done.
     """
 
     config: Config
@@ -73,9 +76,17 @@ class Fit:
         """Class probabilities from the GNN: `[trials, nodes, classes]`, rows sum to 1.
 
         Trials stay apart; `.mean(0)` is their ensemble.
+
+        Raises:
+            DataError: the graph has another number of features than the one that was trained on.
         """
+        expected = next(iter(self.weights.values())).shape[1]
+        if graph.num_features != expected:
+            raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {expected}")
         graph = prepare(graph, self.config)
-        return softmax(self.model()(graph.x, graph)).contiguous()
+        size = trials_at_once(graph, self.config, graph.y.device)
+        parts = torch.arange(len(self.trials)).split(size)
+        return torch.cat([softmax(self.model().select(part)(graph.x, graph)) for part in parts])
 
     def predict(self, graph: Graph) -> Tensor:
         """The most probable class: int64 `[trials, nodes]`."""
@@ -101,7 +112,7 @@ class Fit:
                 cat(lambda part: part.history.val_accuracy),
                 cat(lambda part: part.history.test_accuracy),
             ),
-            seconds=sum(part.seconds for part in parts),
+            seconds=max(part.seconds for part in parts),
         )
 
 
@@ -122,7 +133,7 @@ def fit(
         config: the hyperparameters; the paper's where not given.
         device: "auto", "cpu", "cuda" or "cuda:1".
         chunk: how many trials to train at once; chosen from the device and its free memory where not given.
-        watch: called after every epoch.
+        watch: called after every epoch; on the CPU from several threads, one per batch that is being trained.
     """
     config = config or Config()
     check_chunk(chunk)
@@ -137,27 +148,29 @@ def fit_batches(
     chunk: int | None = None,
     watch: Watch | None = None,
     skip: Collection[int] = (),
+    elapsed: float = 0.0,
 ) -> Iterator[Fit]:
-    """Train like `fit`, one batch of trials at a time, leaving out the trials in `skip`."""
+    """Train like `fit`, one batch at a time, leaving out the trials in `skip`, on which `elapsed` seconds went."""
+    started = time.perf_counter() - elapsed
     size = trials_at_once(task.graph, config, task.device) if chunk is None else chunk
     todo = [trial for trial in range(config.trials) if trial not in skip]
     batches = [todo[start : start + size] for start in range(0, len(todo), size)]
     workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
-    for part in side_by_side([partial(_fit_batch, task, config, batch, watch) for batch in batches], workers):
-        # Batches that ran side by side share the clock.
-        yield replace(part, seconds=part.seconds / workers)
+    for part in side_by_side(
+        [partial(_fit_batch, task, config, len(todo), batch, watch) for batch in batches], workers
+    ):
+        yield replace(part, seconds=time.perf_counter() - started)
 
 
-def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | None) -> Fit:
-    started = time.perf_counter()
+def _fit_batch(task: Task, config: Config, todo: int, trials: list[int], watch: Watch | None) -> Fit:
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials)
-    advance = Captured(batch.advance) if task.device.type == "cuda" else batch.advance
+    advance = Captured(batch.advance) if capturable(task.device) else batch.advance
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))
             check_stop()
             if watch is not None:
-                watch(Progress(trials[0], len(trials), epoch + 1, batch.best))
+                watch(Progress(todo, trials[0], len(trials), epoch + 1, batch.best))
         loss_curve, val_curve, test_curve = batch.curves.mT.contiguous().cpu()
         return Fit(
             config=config,
@@ -167,5 +180,5 @@ def _fit_batch(task: Task, config: Config, trials: list[int], watch: Watch | Non
             val_accuracy=batch.best.val.cpu(),
             test_accuracy=batch.best.test.cpu(),
             history=History(loss_curve, val_curve, test_curve),
-            seconds=time.perf_counter() - started,
+            seconds=0.0,
         )

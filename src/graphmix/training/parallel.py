@@ -31,16 +31,27 @@ def side_by_side(jobs: Sequence[Callable[[], Result]], workers: int) -> Iterator
             yield job()
         return
     stop = threading.Event()
+    failures: list[BaseException] = []
 
-    def begin() -> None:
+    def work(job: Callable[[], Result]) -> Result:
         _current.stop = stop
         torch.set_num_threads(1)
+        try:
+            return job()
+        except BaseException as error:
+            if not isinstance(error, _Stopped):
+                failures.append(error)
+            stop.set()
+            raise
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="graphmix", initializer=begin)
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="graphmix")
     try:
-        yield from pool.map(lambda job: job(), jobs)
+        yield from pool.map(work, jobs)
+    except _Stopped:
+        # A job that was told to stop came first in line; what stopped it says more.
+        raise failures[0] from None
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import platform
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -60,7 +59,7 @@ def train(
     graph: Graph,
     split: Split,
     config: Config,
-    folder: Path,
+    folder: Path | str,
     *,
     device: str = "auto",
     chunk: int | None = None,
@@ -71,28 +70,37 @@ def train(
     Raises:
         RunError: the folder holds a finished run, another run, or anything else.
     """
+    folder = Path(folder)
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
-    asked = {
-        "dataset": graph.name,
-        "split": split.name,
-        "data": fingerprint(graph, split),
-        **config.to_dict(),
-    }
+    asked = _asked(graph, split, config)
     with _open_folder(folder, asked):
-        parts = [_read_part(path, config) for path in sorted((folder / "parts").glob("*.safetensors"))]
+        files = sorted((folder / "parts").glob("trials-*.safetensors"))
+        parts = [_read_part(path, config) for path in files]
         done = {trial for part in parts for trial in part.trials}
-        for part in fit_batches(task, config, chunk=chunk, watch=watch, skip=done):
-            name = f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors"
-            write_tensors(folder / "parts" / name, _to_tensors(part))
+        elapsed = max((part.seconds for part in parts), default=0.0)
+        for part in fit_batches(task, config, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
+            files.append(folder / "parts" / f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors")
+            write_tensors(files[-1], _to_tensors(part))
             parts.append(part)
         fit = Fit.join(parts)
         results = describe(fit, graph, split, task.device)
         write_tensors(folder / "weights.safetensors", fit.weights)
         write_tensors(folder / "curves.safetensors", vars(fit.history))
         write_json(folder / "results.json", results)
-        shutil.rmtree(folder / "parts")
+        for path in files:
+            path.unlink()
+        (folder / "parts").rmdir()
     return Run(folder, fit, results)
+
+
+def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
+    """Whether a folder holds the finished run of just this."""
+    folder = Path(folder)
+    if not (folder / "results.json").is_file() or not (folder / "config.json").is_file():
+        return False
+    begun = _read_json(folder / "config.json")
+    return all(begun.get(name) == value for name, value in _asked(graph, split, config).items())
 
 
 def load_run(folder: Path | str) -> Run:
@@ -101,20 +109,18 @@ def load_run(folder: Path | str) -> Run:
     results = _read_json(folder / "results.json")
     try:
         config = Config(**{name: results[name] for name in Config.__dataclass_fields__})
-        weights = load_file(folder / "weights.safetensors")
-        history = History(**load_file(folder / "curves.safetensors"))
-    except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:
+        fit = Fit(
+            config=config,
+            trials=tuple(range(config.trials)),
+            weights=load_file(folder / "weights.safetensors"),
+            best_epoch=torch.tensor(results["best_epoch"]),
+            val_accuracy=torch.tensor(results["val_accuracy"]) / 100,
+            test_accuracy=torch.tensor([torch.nan if x is None else x for x in results["test_accuracy"]]) / 100,
+            history=History(**load_file(folder / "curves.safetensors")),
+            seconds=results["seconds"],
+        )
+    except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise RunError(f"{folder} does not hold a whole run: {error}") from error
-    fit = Fit(
-        config=config,
-        trials=tuple(range(config.trials)),
-        weights=weights,
-        best_epoch=torch.tensor(results["best_epoch"]),
-        val_accuracy=torch.tensor(results["val_accuracy"]) / 100,
-        test_accuracy=torch.tensor([torch.nan if x is None else x for x in results["test_accuracy"]]) / 100,
-        history=history,
-        seconds=results["seconds"],
-    )
     return Run(folder, fit, results)
 
 
@@ -130,11 +136,18 @@ def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> dict
         "val_accuracy": _percent(fit.val_accuracy),
         "val_accuracy_mean": _mean(fit.val_accuracy),
         "best_epoch": fit.best_epoch.tolist(),
+        "diverged": diverged(fit),
         "seconds": round(fit.seconds, 3),
         "device": device_name(device),
         "threads": torch.get_num_threads() if device.type == "cpu" else None,
         "versions": versions(),
     }
+
+
+def diverged(fit: Fit) -> list[int]:
+    """Which trials ever had a loss that is no number; their results mean little."""
+    broken = ~fit.history.loss.isfinite().all(dim=1)
+    return [fit.trials[place] for place in broken.nonzero().flatten().tolist()]
 
 
 def versions() -> dict[str, str]:
@@ -168,10 +181,14 @@ def fingerprint(graph: Graph, split: Split) -> str:
     return digest.hexdigest()
 
 
+def _asked(graph: Graph, split: Split, config: Config) -> dict[str, Any]:
+    return {"dataset": graph.name, "split": split.name, "data": fingerprint(graph, split), **config.to_dict()}
+
+
 @contextlib.contextmanager
 def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
-    _check_folder(folder, asked)
     try:
+        _check_folder(folder, asked)
         (folder / "parts").mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")
     except OSError as error:
@@ -183,10 +200,12 @@ def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RunError(f"{folder} is being written by another process; choose another --out") from error
+        # Once more: another process may have finished between the look and the lock.
+        _check_folder(folder, asked)
         if not (folder / "config.json").exists():
             write_json(folder / "config.json", asked | {"versions": versions()})
         yield
-    (folder / ".lock").unlink(missing_ok=True)
+        (folder / ".lock").unlink()
 
 
 def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
@@ -197,18 +216,19 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     if (folder / "results.json").exists():
         raise RunError(f"{folder} holds a finished run; choose another --out or delete it")
     if not (folder / "config.json").exists():
-        if {path.name for path in folder.iterdir()} - {".lock", "parts"}:
+        held = {path.name for path in folder.rglob("*")}
+        if held - {".lock", "parts"}:
             raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
         return
-    held = _read_json(folder / "config.json")
-    different = [name for name in asked if held.get(name) != asked[name]]
+    begun = _read_json(folder / "config.json")
+    different = [name for name in asked if begun.get(name) != asked[name]]
     if different:
         name = different[0]
         raise RunError(
-            f"{folder} holds another run ({name} is {held.get(name)!r} there and {asked[name]!r} here); "
+            f"{folder} holds another run ({name} is {begun.get(name)!r} there and {asked[name]!r} here); "
             "choose another --out"
         )
-    if held.get("versions") != versions():
+    if begun.get("versions") != versions():
         raise RunError(f"{folder} holds a run begun with other versions; choose another --out or delete it")
 
 
@@ -235,24 +255,23 @@ def _to_tensors(part: Fit) -> dict[str, Tensor]:
 
 
 def _read_part(path: Path, config: Config) -> Fit:
-    try:
-        held = load_file(path)
-    except safetensors.SafetensorError as error:
-        raise RunError(f"{path} is damaged ({error}); delete it and its trials are trained again") from error
-
     def under(prefix: str) -> dict[str, Tensor]:
         return {name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)}
 
-    return Fit(
-        config=config,
-        trials=tuple(held["trials"].tolist()),
-        weights=under("weights."),
-        best_epoch=held["best_epoch"],
-        val_accuracy=held["val_accuracy"],
-        test_accuracy=held["test_accuracy"],
-        history=History(**under("history.")),
-        seconds=held["seconds"].item(),
-    )
+    try:
+        held = load_file(path)
+        return Fit(
+            config=config,
+            trials=tuple(held["trials"].tolist()),
+            weights=under("weights."),
+            best_epoch=held["best_epoch"],
+            val_accuracy=held["val_accuracy"],
+            test_accuracy=held["test_accuracy"],
+            history=History(**under("history.")),
+            seconds=held["seconds"].item(),
+        )
+    except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:
+        raise RunError(f"{path} is damaged ({error}); delete it and its trials are trained again") from error
 
 
 def _percent(shares: Tensor) -> list[float | None]:

@@ -11,6 +11,7 @@ from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError
 from graphmix.sparse import SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
+from graphmix.training.devices import check_memory
 
 
 def prepare(graph: Graph, config: Config) -> Graph:
@@ -92,6 +93,7 @@ class Task:
             raise ConfigError(
                 f"the split has masks for {splits} trials and the run has {config.trials}; make them equal"
             )
+        check_memory(graph, config, torch.device(device))
         graph, split = prepare(graph, config).to(device), split.to(device)
         labeled = Picks.build(split.train, graph.y)
         return cls(
@@ -99,7 +101,8 @@ class Task:
             graph=graph,
             null=graph.null(),
             labeled=labeled,
-            unlabeled=Picks.build(~split.train, graph.y),
+            # Their labels are nobody's business in training.
+            unlabeled=Picks.build(~split.train, torch.full_like(graph.y, -1)),
             val=Picks.build(split.val, graph.y),
             test=Picks.build(split.test, graph.y),
             # Padding may carry the label -1; it weighs nothing, so any class will do.
