@@ -48,8 +48,8 @@ class PlainTrial:
         places = torch.tensor([propagation.row.tolist(), propagation.col.tolist()])
         values = torch.from_numpy(propagation.data)
         self.adjacency = torch.sparse_coo_tensor(
-            places, values, propagation.shape, check_invariants=True, is_coalesced=True
-        ).to(device)
+            places.to(device), values.to(device), propagation.shape, check_invariants=True, is_coalesced=True
+        )
         self.y = graph.y.to(device)
         self.classes = graph.num_classes
         self.train, self.val, self.test = (

@@ -6,6 +6,7 @@ coins show heads and on whether the ramp-up has begun, so there is a graph for e
 """
 
 import contextlib
+import functools
 import gc
 from collections.abc import Callable, Hashable, Iterator
 
@@ -60,13 +61,19 @@ def capturable(device: torch.device) -> bool:
     return device.type == "cuda" and has_kernels()
 
 
+@functools.lru_cache
+def _side_stream(device: torch.device) -> torch.cuda.Stream:
+    # One for good: cuBLAS keeps 64 MB of workspace for every stream it has seen.
+    return torch.cuda.Stream(device)
+
+
 @contextlib.contextmanager
 def on_side_stream(device: torch.device) -> Iterator[None]:
     """Work on a stream of one's own, which capturing needs; elsewhere than on CUDA this does nothing."""
     if device.type != "cuda":
         yield
         return
-    stream = torch.cuda.Stream(device)
+    stream = _side_stream(device)
     stream.wait_stream(torch.cuda.current_stream(device))
     with torch.cuda.stream(stream):
         yield
