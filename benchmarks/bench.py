@@ -81,7 +81,7 @@ def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespac
 
 def ours_ms(dataset: Dataset, name: str, choices: dict[str, object], device: str) -> float:
     """Milliseconds per epoch and trial, the set-up taken out by a difference of two runs."""
-    short, long = 10, 60
+    short, long = 5, 35
     seconds = []
     for epochs in (2, short, long):  # the first warms up: kernels are compiled on first use
         config = Config.for_dataset(name, **(choices | {"epochs": epochs}))

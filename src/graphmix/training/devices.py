@@ -55,14 +55,24 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     room = free_memory(device) * _MEMORY_SHARE
     if device.type == "cuda":
         room -= _CUDA_PASSES
-    fitting = int(room / bytes_per_trial(graph, config))
-    if device.type == "cpu":
-        # Batches run side by side on the cores; all cores should have one, unless they are so small that Python's
-        # own time, which the cores cannot share, outweighs torch's.
-        workers = torch.get_num_threads()
-        share = max(-(-config.trials // workers), _CPU_ENTRIES // (2 * max(1, _entries(graph))))
-        fitting = min(fitting // workers, _CPU_ENTRIES // max(1, _entries(graph)), share)
-    return max(1, min(fitting, config.trials))
+    fitting = max(1, int(room / bytes_per_trial(graph, config)))
+    if device.type == "cuda":
+        return min(fitting, config.trials)
+    workers = torch.get_num_threads()
+    return cpu_batch(config.trials, _entries(graph), workers, max(1, fitting // workers))
+
+
+def cpu_batch(trials: int, entries: int, workers: int, most: int) -> int:
+    """Cut trials of so many entries each into batches for the cores, and return the size of one.
+
+    A batch holds at most `_CPU_ENTRIES`, and `most` trials. Cores share the work only if each gets half of that: below,
+    Python's own time, which cores cannot share, outweighs torch's. No core is left with nothing while another has two.
+    """
+    total = trials * entries
+    batches = max(-(-total // _CPU_ENTRIES), -(-trials // most), min(workers, 2 * total // _CPU_ENTRIES), 1)
+    if batches > 1:
+        batches = -(-batches // workers) * workers
+    return -(-trials // batches)
 
 
 def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.device) -> int:

@@ -1,0 +1,65 @@
+import pytest
+import torch
+
+from graphmix import Config, ConfigError, synthetic
+from graphmix.training import devices
+from graphmix.training.devices import choose_device, cpu_batch, passes_at_once, trials_at_once
+
+CORA, PUBMED, TINY = 49_216, 988_031, 1_000
+
+
+@pytest.mark.parametrize(
+    ("trials", "entries", "workers", "size"),
+    [
+        (5, TINY, 2, 5),  # too small to share out
+        (10, CORA, 2, 10),
+        (40, CORA, 2, 20),  # one batch a core
+        (100, CORA, 2, 17),  # six batches, three a core
+        (100, CORA, 8, 13),
+        (10, PUBMED, 2, 1),  # a trial fills a batch
+        (1, PUBMED, 2, 1),
+    ],
+)
+def test_batches_for_the_cores(trials, entries, workers, size):
+    assert cpu_batch(trials, entries, workers, most=1000) == size
+
+
+def test_memory_limits_a_batch():
+    assert cpu_batch(100, CORA, 2, most=3) <= 3
+    assert cpu_batch(100, PUBMED, 4, most=1) == 1
+
+
+def test_no_core_waits_for_another_batch():
+    for trials in range(1, 120):
+        size = cpu_batch(trials, CORA, 4, most=1000)
+        assert size == trials or -(-trials // size) >= 4
+
+
+def test_less_memory_means_fewer_trials(monkeypatch):
+    graph, _ = synthetic(nodes=500, features=100, seed=1)
+    config = Config(trials=50)
+    need = devices.bytes_per_trial(graph, config)
+    monkeypatch.setattr(devices, "free_memory", lambda _: 20 * need)
+    assert 1 <= trials_at_once(graph, config, torch.device("cpu")) <= 10
+    monkeypatch.setattr(devices, "free_memory", lambda _: 2**40)
+    assert trials_at_once(graph, config, torch.device("cpu")) == 50
+
+
+def test_passes_shrink_as_trials_grow():
+    graph, _ = synthetic(nodes=500, features=100, seed=1)
+    sizes = [passes_at_once(graph, Config(), trials, torch.device("cpu")) for trials in (1, 10, 1000)]
+    assert sizes[0] > sizes[1] > 1
+    assert sizes[2] == 1
+
+
+def test_a_trial_that_cannot_fit_is_refused(monkeypatch):
+    graph, _ = synthetic(nodes=500, features=100, seed=1)
+    monkeypatch.setattr(devices, "free_memory", lambda _: 1000)
+    with pytest.raises(ConfigError, match="GiB"):
+        devices.check_memory(graph, Config(), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("name", ["abacus", "cuda:99", "meta"])
+def test_devices_that_are_not_there(name):
+    with pytest.raises(ConfigError, match=name):
+        choose_device(name)
