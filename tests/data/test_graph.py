@@ -196,7 +196,6 @@ def test_propagation_is_that_of_pytorch_geometric(seed):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_graph_on_a_gpu_is_the_same_graph():
     graph = path_graph(x=sp.csr_array(np.eye(3)))
     moved = graph.to("cuda")

@@ -83,7 +83,7 @@ class Fit:
         expected = next(iter(self.weights.values())).shape[1]
         if graph.num_features != expected:
             raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {expected}")
-        graph = prepare(graph, self.config)
+        graph = prepare(graph, self.config).to("cpu")  # where the weights are
         size = trials_at_once(graph, self.config, graph.y.device)
         parts = torch.arange(len(self.trials)).split(size)
         return torch.cat([softmax(self.model().select(part)(graph.x, graph)) for part in parts])
