@@ -74,7 +74,7 @@ def read(name: str) -> Dataset:
 def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespace) -> dict[str, object]:
     """Time one epoch of both implementations with the same hyperparameters."""
     choices = {"method": method, "trials": options.trials, "rampup_start": 0, "rampup_end": 1}
-    ours = min(ours_ms(dataset, name, choices, options.device) for _ in range(2))
+    ours = statistics.median(ours_ms(dataset, name, choices, options.device) for _ in range(3))
     plain = plain_ms(dataset, Config.for_dataset(name, **choices), options)
     return {"dataset": name, "method": method, "ours_ms": ours, "plain_ms": plain, "ratio": plain / ours}
 
