@@ -1,9 +1,10 @@
 """Graph and Split: frozen containers for what a model is trained on, validated when they are built."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,8 @@ from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 
 __all__ = ["Features", "Graph", "Split", "binarise", "row_normalise"]
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +44,7 @@ class Graph:
     num_classes: int
     name: str = "graph"
     class_names: tuple[str, ...] | None = None
+    _derived: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def build(
@@ -111,6 +115,13 @@ class Graph:
         scale = np.bincount(row, minlength=self.num_nodes).astype(np.float64) ** -0.5
         matrix = sp.csr_array((scale[row] * scale[col], (row, col)), shape=(self.num_nodes, self.num_nodes))
         return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
+
+    def derived(self, make: "Callable[[Graph], Value]") -> Value:
+        """What a function makes of this graph, say a matrix that a network needs: computed once, kept with the graph."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        made: Value = self._derived[make]
+        return made
 
     def null(self) -> "Graph":
         """Return the same nodes without edges; the same object every time."""

@@ -2,15 +2,17 @@
 
 import abc
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul
 from graphmix.streams import Noise, Streams
+
+Value = TypeVar("Value")
 
 
 class GraphLike(Protocol):
@@ -24,6 +26,13 @@ class GraphLike(Protocol):
     def propagation(self) -> SparseMatrix | None:
         """The GCN's normalised adjacency matrix; None on the null graph, where it is the identity."""
 
+    @property
+    def num_edges(self) -> int:
+        """How many undirected edges there are; 0 on the null graph."""
+
+    def derived(self, make: Callable[[Any], Value]) -> Value:
+        """What a function makes of this graph, computed once and kept with it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Backbone(abc.ABC):
@@ -32,6 +41,8 @@ class Backbone(abc.ABC):
     A backbone promises two things, and a property test holds it to both. On the null graph it is node-wise: row i
     of the output depends on row i of the input alone, which makes it the paper's FCN. And
     `decode(encode(x, g), g)` is the whole network; manifold mixup sits between the two halves.
+
+    Every field but the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
         weights: name to tensor `[trials, ...]`.
@@ -45,16 +56,8 @@ class Backbone(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def create(
-        cls,
-        streams: Streams,
-        sizes: tuple[int, int, int],
-        *,
-        bias: bool = False,
-        input_dropout: float = 0.5,
-        hidden_dropout: float = 0.0,
-    ) -> Self:
-        """Draw initial weights for every trial; `sizes` are (features, hidden units, classes)."""
+    def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
+        """Draw initial weights for every trial; `sizes` are (features, hidden units, classes), `options` the fields."""
 
     @abc.abstractmethod
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:

@@ -1,6 +1,6 @@
 """The graph convolutional network (Kipf and Welling, 2017): σ(Â X W₁), then Â H W₂."""
 
-from typing import Self
+from typing import Any, Self
 
 from torch import Tensor
 
@@ -13,15 +13,7 @@ class GCN(Backbone):
     """Two graph convolutions with ReLU between them; on the null graph, a net with one hidden layer."""
 
     @classmethod
-    def create(
-        cls,
-        streams: Streams,
-        sizes: tuple[int, int, int],
-        *,
-        bias: bool = False,
-        input_dropout: float = 0.5,
-        hidden_dropout: float = 0.0,
-    ) -> Self:
+    def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases, if asked for, start at zero."""
         features, hidden, classes = sizes
         noise = streams.at(Purpose.WEIGHTS)
@@ -31,7 +23,7 @@ class GCN(Backbone):
         }
         if bias:
             weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
-        return cls(weights, input_dropout, hidden_dropout)
+        return cls(weights, **options)
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(Â X W₁): `[trials, nodes, hidden]`."""

@@ -67,13 +67,8 @@ class Batch:
 
 def build_model(task: Task, config: Config, streams: Streams) -> Backbone:
     """Create the configured network for a task, with initial weights from each trial's stream."""
-    return BACKBONES[config.backbone].create(
-        streams,
-        (task.graph.num_features, config.hidden, task.graph.num_classes),
-        bias=config.bias,
-        input_dropout=config.input_dropout,
-        hidden_dropout=config.hidden_dropout,
-    )
+    sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
+    return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:

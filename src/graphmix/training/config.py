@@ -130,6 +130,11 @@ class Config:
         """Every hyperparameter by name, as plain values."""
         return asdict(self)
 
+    def options(self) -> dict[str, Any]:
+        """The backbone's own choices: those of its fields that are hyperparameters."""
+        own = {field.name for field in fields(BACKBONES[self.backbone])}
+        return {name: value for name, value in vars(self).items() if name in own}
+
     def _check_choices(self) -> None:
         choices: dict[str, Any] = {
             "method": METHODS,

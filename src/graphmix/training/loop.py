@@ -69,7 +69,7 @@ class Fit:
 
     def model(self) -> Backbone:
         """The networks at their best epochs."""
-        return BACKBONES[self.config.backbone](self.weights, self.config.input_dropout, self.config.hidden_dropout)
+        return BACKBONES[self.config.backbone](self.weights, **self.config.options())
 
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Tensor:
