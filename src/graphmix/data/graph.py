@@ -117,7 +117,7 @@ class Graph:
         return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
 
     def derived(self, make: "Callable[[Graph], Value]") -> Value:
-        """What a function makes of this graph, say a matrix that a network needs: computed once, kept with the graph."""
+        """What a function makes of this graph, say a matrix a network needs: computed once, kept with the graph."""
         if make not in self._derived:
             self._derived[make] = make(self)
         made: Value = self._derived[make]
