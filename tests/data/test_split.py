@@ -39,14 +39,66 @@ def test_a_split_is_frozen_and_keeps_no_hold_on_its_input():
         split.train = split.val
 
 
-def test_select_takes_trials_and_shares_a_single_split():
-    split = Split(**three_trials())
-    assert torch.equal(split.select(1, 3).train, split.train[1:3])
-    assert torch.equal(split.select(1, 3).unlabeled, ~split.train[1:3])
-    one = split.select(2, 3)
-    assert one.select(0, 50) is one
-    with pytest.raises(DataError, match="trials 2 to 3 were asked of a split for 3 trials"):
-        split.select(2, 4)
+def test_seeds_are_recorded_shown_and_moved():
+    split = Split(**three_trials(), name="drawn", seeds=(4, 0, 4))
+    assert repr(split) == "Split('drawn': 3 x 1 / 1 / 1 of 4 nodes, seeds 4, 0, 4)"
+    assert split.to("cpu").seeds == (4, 0, 4)
+    masks = {role: mask[:1] for role, mask in three_trials().items()}
+    assert repr(Split(**masks, seeds=(7,))).endswith("of 4 nodes, seed 7)")
+    masks = {role: mask[:1].repeat(100, 1) for role, mask in three_trials().items()}
+    assert repr(Split(**masks, seeds=tuple(range(100)))).endswith("seeds 0, 1, 2, …, 99)")
+    with pytest.raises(DataError, match="there are 3 splits, but 2 seeds"):
+        Split(**three_trials(), seeds=(1, 2))
+
+
+@pytest.mark.parametrize("seeds", [None, (0, 5, 2**62)])
+def test_a_saved_split_comes_back_and_a_second_save_replaces_it(tmp_path, seeds):
+    path = tmp_path / "split.npz"
+    Split(**{role: mask[:1] for role, mask in three_trials().items()}).save(path)
+    Split(**three_trials(), name="Über-split", seeds=seeds).save(path)
+    back = Split.load(str(path))
+    assert (back.name, back.seeds) == ("Über-split", seeds)
+    for role, mask in three_trials().items():
+        assert torch.equal(getattr(back, role), mask)
+    assert [file.name for file in tmp_path.iterdir()] == ["split.npz"]
+
+
+def damaged():
+    whole = {role: value.numpy() for role, value in three_trials().items()} | {"name": np.array("x")}
+    return [
+        ({"train": whole["train"]}, "has no array 'val'"),
+        (whole | {"test": whole["train"]}, "trial 0 overlaps: node 0 is in both the training and the test mask"),
+        (whole | {"val": np.ones((3, 4))}, "a mask must be bool .* but its type is float64"),
+        (whole | {"seeds": np.array([1, 2])}, "there are 3 splits, but 2 seeds"),
+        (whole | {"seeds": np.array(["a"])}, r"seeds must be whole numbers \[splits\], not <U1 \[1\]"),
+        (whole | {"train": np.array([{}])}, "cannot be read as a split: it is not an .npz file of plain arrays"),
+    ]
+
+
+@pytest.mark.parametrize(("arrays", "message"), damaged(), ids=[message for _, message in damaged()])
+def test_a_file_that_holds_no_split_is_named(tmp_path, arrays, message):
+    path = tmp_path / "mine.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(DataError, match=f"mine.npz:? {message}") as caught:
+        Split.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_cut_short_flipped_or_missing_is_named(tmp_path):
+    path = tmp_path / "mine.npz"
+    Split(**three_trials()).save(path)
+    content = path.read_bytes()
+    place = content.index(b"PK", 4) - 3
+    flipped = content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
+    for wrong in (b"", content[: len(content) // 2], flipped):
+        path.write_bytes(wrong)
+        with pytest.raises(DataError, match=r"mine\.npz cannot be read as a split"):
+            Split.load(path)
+    path.unlink()
+    with pytest.raises(DataError, match=r"mine\.npz cannot be read: No such file"):
+        Split.load(path)
+    with pytest.raises(DataError, match=r"nowhere/mine\.npz cannot be written: No such file"):
+        Split(**three_trials()).save(tmp_path / "nowhere" / "mine.npz")
 
 
 def test_to_moves_all_masks():

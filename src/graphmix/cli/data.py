@@ -35,10 +35,12 @@ def list_datasets(data_root: DataRoot = None) -> None:
 def get_dataset(
     name: Annotated[str, typer.Argument(help="A name from `graphmix data list`.")], data_root: DataRoot = None
 ) -> None:
-    """Make sure a dataset's files are on this machine, each checked against its SHA-256."""
+    """Make sure a dataset's files are on this machine, each checked against its SHA-256 where one is known."""
     files = data.get(name, data_root, report)
     if files:
-        output.print(f"{len(files)} files, checked, in {files[0].parent}", markup=False, soft_wrap=True)
+        count = "1 file" if len(files) == 1 else f"{len(files)} files"
+        state = "checked" if data.has_checksums(name) else "of which no checksum is known"
+        output.print(f"{count}, {state}, in {files[0].parent}", markup=False, soft_wrap=True)
     else:
         output.print(f"{name} is made on the spot; there is nothing to fetch", markup=False)
 

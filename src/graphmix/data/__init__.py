@@ -1,9 +1,13 @@
 """Graphs, their splits, and where they come from."""
 
-from graphmix.data.datasets import DATASETS, Dataset, DatasetInfo, get, load, resolve, where
-from graphmix.data.graph import Graph, Split, binarise, row_normalise
+from graphmix.data.datasets import DATASETS, Dataset, DatasetInfo, get, has_checksums, load, resolve, where
+from graphmix.data.dual import dual
+from graphmix.data.features import binarise, row_normalise
+from graphmix.data.graph import Graph
+from graphmix.data.masks import Split
 from graphmix.data.npz import read_npz, write_npz
 from graphmix.data.sources import SourceUnavailable
+from graphmix.data.splits import make_split, split_seeds
 from graphmix.data.synthetic import synthetic
 
 __all__ = [
@@ -14,11 +18,15 @@ __all__ = [
     "SourceUnavailable",
     "Split",
     "binarise",
+    "dual",
     "get",
+    "has_checksums",
     "load",
+    "make_split",
     "read_npz",
     "resolve",
     "row_normalise",
+    "split_seeds",
     "synthetic",
     "where",
     "write_npz",

@@ -1,22 +1,18 @@
-"""Graph and Split: frozen containers for what a model is trained on, validated when they are built."""
+"""Graph: a frozen container for what a model is trained on, validated when it is built."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, TypeVar
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphmix.data.checks import UNKNOWN, as_features, check_edges, check_labels, count_classes, undirected
-from graphmix.data.features import Features, binarise, row_normalise
+from graphmix.data.checks import as_features, check_edges, check_labels, count_classes, undirected
+from graphmix.data.features import Features, row_normalise
+from graphmix.data.structure import Edges, Structure
 from graphmix.errors import DataError
-from graphmix.sparse import SparseMatrix
-
-__all__ = ["Features", "Graph", "Split", "binarise", "row_normalise"]
+from graphmix.sparse import Chain, SparseMatrix
 
 Value = TypeVar("Value")
 
@@ -27,7 +23,7 @@ class Graph:
 
     Attributes:
         x: float32 `[nodes, features]`.
-        edge_index: int64 `[2, 2 * edges]`: both directions of every edge, sorted, no self-loops, no repeats.
+        structure: how the nodes hang together: a list of edges, or the ends that links share.
         y: int64 `[nodes]`, in 0 … classes - 1, or -1 where the label is unknown.
         num_classes: how many classes there are, seen in `y` or not.
         name: what to call the graph in messages and results.
@@ -39,7 +35,7 @@ class Graph:
     """
 
     x: Features
-    edge_index: Tensor
+    structure: Structure
     y: Tensor
     num_classes: int
     name: str = "graph"
@@ -78,8 +74,8 @@ class Graph:
         names = None if class_names is None else tuple(class_names)
         labels = check_labels(y, nodes)
         classes = count_classes(labels, num_classes, names)
-        edge_index = undirected(check_edges(edges, nodes), nodes)
-        return cls(features, edge_index, torch.from_numpy(labels), classes, name, names)
+        structure = Edges(undirected(check_edges(edges, nodes), nodes), nodes)
+        return cls(features, structure, torch.from_numpy(labels), classes, name, names)
 
     def __repr__(self) -> str:
         sizes = f"{self.num_nodes} nodes, {self.num_edges} edges, {self.num_features} features"
@@ -93,28 +89,35 @@ class Graph:
     @property
     def num_edges(self) -> int:
         """How many undirected edges there are."""
-        return self.edge_index.shape[1] // 2
+        return self.structure.num_edges
 
     @property
     def num_features(self) -> int:
         """How many features a node has."""
         return self.x.shape[1]
 
-    @cached_property
-    def propagation(self) -> SparseMatrix | None:
+    @property
+    def edge_index(self) -> Tensor:
+        """Both directions of every edge: int64 `[2, 2 * edges]`, sorted, no self-loops, no repeats.
+
+        Raises:
+            DataError: the edges of a dual graph are too many to list.
+        """
+        return self.structure.edge_index
+
+    @property
+    def propagation(self) -> SparseMatrix | Chain | None:
         """D^-1/2 (A + I) D^-1/2 `[nodes, nodes]`, the GCN's (Kipf and Welling, 2017), D the degrees of A + I.
 
-        None on a graph without edges: there it is the identity, and a layer can leave it out.
+        None on a graph without edges: there it is the identity, and a layer can leave it out. A dual graph's is never
+        written out: it is a product of two smaller matrices.
         """
-        if self.num_edges == 0:
-            return None
-        row, col = self.edge_index.cpu().numpy()
-        own = np.arange(self.num_nodes)
-        row, col = np.concatenate([row, own]), np.concatenate([col, own])
-        # Float64 until the end: hubs have degrees whose roots float32 would round twice.
-        scale = np.bincount(row, minlength=self.num_nodes).astype(np.float64) ** -0.5
-        matrix = sp.csr_array((scale[row] * scale[col], (row, col)), shape=(self.num_nodes, self.num_nodes))
-        return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
+        return self.structure.propagation
+
+    @property
+    def num_propagated(self) -> int:
+        """How many entries a product with `propagation` walks."""
+        return self.structure.num_propagated
 
     def derived(self, make: "Callable[[Graph], Value]") -> Value:
         """What a function makes of this graph, say a matrix a network needs: computed once, kept with the graph."""
@@ -129,7 +132,7 @@ class Graph:
 
     @cached_property
     def _null(self) -> "Graph":
-        return self if self.num_edges == 0 else replace(self, edge_index=self.edge_index[:, :0])
+        return self if self.num_edges == 0 else self.with_structure(Edges.none(self.num_nodes, self.y.device))
 
     def with_x(self, x: Features) -> "Graph":
         """Return the graph with other features, float32 `[nodes, features]`."""
@@ -137,13 +140,17 @@ class Graph:
             raise DataError(f"x has {x.shape[0]} rows, but the graph has {self.num_nodes} nodes")
         return replace(self, x=x)
 
+    def with_structure(self, structure: Structure) -> "Graph":
+        """Return the same nodes, joined in another way."""
+        return replace(self, structure=structure)
+
     def to(self, device: torch.device | str) -> "Graph":
         """Move to a device; a graph already there is returned as it is, with what it has computed."""
         # Asking a tensor turns "cuda" into the "cuda:0" that tensors report.
         target = torch.empty(0, device=device).device
-        if self.edge_index.device == target:
+        if self.y.device == target:
             return self
-        return replace(self, x=self.x.to(target), edge_index=self.edge_index.to(target), y=self.y.to(target))
+        return replace(self, x=self.x.to(target), structure=self.structure.to(target), y=self.y.to(target))
 
     def permuted(self, order: Tensor) -> "Graph":
         """Relabel the nodes: node `order[i]` becomes node i.
@@ -155,108 +162,8 @@ class Graph:
         places = torch.arange(self.num_nodes, device=order.device)
         if order.shape != places.shape or not torch.equal(order.sort().values, places):
             raise DataError(f"an order of the nodes must name each of the {self.num_nodes} nodes once")
-        inverse = torch.empty_like(places).scatter_(0, order, places)
-        moved = undirected(inverse[self.edge_index].cpu().numpy(), self.num_nodes).to(order.device)
         if isinstance(self.x, Tensor):
             x: Features = self.x[order]
         else:
             x = SparseMatrix.from_scipy(self.x.to_scipy()[order.cpu().numpy()]).to(order.device)
-        return replace(self, x=x, edge_index=moved, y=self.y[order])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Split:
-    """Which nodes are trained on, selected by, and tested on. `Split.build` takes plain `[nodes]` masks too.
-
-    Attributes:
-        train: bool `[splits, nodes]`; splits is 1, shared by all trials, or one per trial.
-        val: bool `[splits, nodes]`.
-        test: bool `[splits, nodes]`; may be empty, for who has no test labels.
-        name: "public", say.
-
-    Raises:
-        DataError: on construction, when masks overlap, differ in shape, or leave nothing to train on.
-    """
-
-    train: Tensor
-    val: Tensor
-    test: Tensor
-    name: str = "custom"
-
-    def __post_init__(self) -> None:
-        roles = {"training": self.train, "validation": self.val, "test": self.test}
-        for role, mask in roles.items():
-            if mask.dtype != torch.bool or mask.dim() != 2:
-                form = f"{str(mask.dtype).removeprefix('torch.')} {list(mask.shape)}"
-                raise DataError(f"the {role} mask must be bool [splits, nodes] or [nodes], but it is {form}")
-        if not self.train.shape == self.val.shape == self.test.shape:
-            shapes = ", ".join(f"{role} {list(mask.shape)}" for role, mask in roles.items())
-            raise DataError(f"the masks of a split must have one shape, but they are {shapes}")
-        for role in ("training", "validation"):
-            empty = (~roles[role].any(dim=1)).nonzero()
-            if len(empty):
-                raise DataError(f"{self._owner(int(empty[0]))} has no {role} nodes")
-        for first, second in combinations(roles, 2):
-            both = (roles[first] & roles[second]).nonzero()
-            if len(both):
-                trial, node = both[0].tolist()
-                where = f"node {node} is in both the {first} and the {second} mask"
-                raise DataError(f"{self._owner(trial)} overlaps: {where}")
-
-    @classmethod
-    def build(cls, train: object, val: object, test: object, name: str = "custom") -> "Split":
-        """Make a split from bool masks, `[nodes]` or `[splits, nodes]`, torch or numpy."""
-        return cls(_as_mask(train), _as_mask(val), _as_mask(test), name)
-
-    def __repr__(self) -> str:
-        # Counted in the first split: the others of a family have the same sizes, or nearly.
-        sizes = " / ".join(str(int(mask[:1].sum())) for mask in (self.train, self.val, self.test))
-        return f"Split({self.name!r}: {self.num_splits} x {sizes} of {self.train.shape[1]} nodes)"
-
-    @property
-    def num_splits(self) -> int:
-        """How many splits there are: 1, or one per trial."""
-        return self.train.shape[0]
-
-    @property
-    def unlabeled(self) -> Tensor:
-        """Every node but the training nodes: bool `[splits, nodes]`."""
-        return ~self.train
-
-    def check(self, graph: Graph) -> None:
-        """Raise a `DataError` unless this split fits the graph and has a label for every node it uses."""
-        nodes = self.train.shape[1]
-        if nodes != graph.num_nodes:
-            raise DataError(f"the split has {nodes} nodes, but the graph has {graph.num_nodes}")
-        used = self.train | self.val | self.test
-        unknown = (used & (graph.y == UNKNOWN).to(used.device)).nonzero()
-        if len(unknown):
-            trial, node = unknown[0].tolist()
-            raise DataError(f"{self._owner(trial)} uses node {node}, whose label is unknown (-1)")
-
-    def to(self, device: torch.device | str) -> "Split":
-        """Move to a device."""
-        return replace(self, train=self.train.to(device), val=self.val.to(device), test=self.test.to(device))
-
-    def select(self, first: int, last: int) -> "Split":
-        """Return the splits of trials first … last - 1; one split is shared by all, and returned as it is."""
-        if self.num_splits == 1:
-            return self
-        if not 0 <= first < last <= self.num_splits:
-            raise DataError(f"trials {first} to {last - 1} were asked of a split for {self.num_splits} trials")
-        part = slice(first, last)
-        return replace(self, train=self.train[part], val=self.val[part], test=self.test[part])
-
-    def _owner(self, trial: int) -> str:
-        return "the split" if self.num_splits == 1 else f"trial {trial}"
-
-
-def _as_mask(mask: object) -> Tensor:
-    if isinstance(mask, Tensor):
-        tensor = mask.detach().clone()
-    else:
-        array = np.array(mask)
-        if array.dtype.kind not in "biu":
-            raise DataError(f"a mask must be bool [splits, nodes] or [nodes], but its type is {array.dtype}")
-        tensor = torch.from_numpy(array)
-    return tensor[None] if tensor.dim() == 1 else tensor
+        return replace(self, x=x, structure=self.structure.permuted(order), y=self.y[order])

@@ -7,20 +7,19 @@ train, val, test   bool masks, [nodes] or [trials, nodes]
 num_classes   optional
 """
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from graphmix.data.graph import Graph, Split
+from graphmix.data.arrays import as_csr, csr_names, read_arrays
+from graphmix.data.graph import Graph
+from graphmix.data.masks import Split
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 
-_CSR = ("x_data", "x_indices", "x_indptr", "x_shape")
+_CSR = csr_names("x")
 
 
 def read_npz(path: Path | str) -> tuple[Graph, Split]:
@@ -30,7 +29,7 @@ def read_npz(path: Path | str) -> tuple[Graph, Split]:
         DataError: the file is not there, is not such a file, or holds a graph that cannot be used.
     """
     path = Path(path)
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path, "a graph")
     missing = [name for name in ("edges", "y", "train", "val", "test") if name not in arrays]
     if missing:
         raise DataError(f"{path} has no array {missing[0]!r}")
@@ -56,21 +55,6 @@ def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
         np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks)
 
 
-def _read_arrays(path: Path) -> dict[str, Any]:
-    try:
-        # Opened here: given a path, numpy would take other kinds of file too.
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            return {
-                name.removesuffix(".npy"): np.lib.format.read_array(member, allow_pickle=False)
-                for name in archive.namelist()
-                for member in [archive.open(name)]
-            }
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, ValueError, EOFError) as error:
-        raise DataError(f"{path} cannot be read as a graph: it is not an .npz file of plain arrays") from error
-
-
 def _classes(arrays: Mapping[str, Any]) -> int | None:
     if "num_classes" not in arrays:
         return None
@@ -86,10 +70,4 @@ def _features(arrays: Mapping[str, Any]) -> Any:
     missing = [name for name in _CSR if name not in arrays]
     if missing:
         raise DataError(f"there is neither an array 'x' nor {missing[0]!r}")
-    data, indices, indptr, shape = (arrays[name] for name in _CSR)
-    try:
-        x = sp.csr_array((data.astype(np.float64), indices, indptr), shape=tuple(shape))
-        x.check_format()
-    except (ValueError, TypeError, OverflowError) as error:
-        raise DataError(f"the features are not a CSR matrix: {error}") from error
-    return x
+    return as_csr(arrays, "x", "the features")

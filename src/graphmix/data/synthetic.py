@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphmix.data.graph import Graph, Split
+from graphmix.data.graph import Graph
+from graphmix.data.masks import Split
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 

@@ -1,7 +1,8 @@
-"""A sparse matrix in CSR form, with what products over the trial axis need kept beside it."""
+"""A sparse matrix in CSR form, with what products over the trial axis need kept beside it; and a product of some."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -118,3 +119,40 @@ class Tiling(NamedTuple):
     crow: Tensor
     col: Tensor
     values: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A product of sparse matrices that is never written out, for when the factors are far smaller than it.
+
+    Attributes:
+        factors: each `[rows, columns]`, as many columns as the next has rows.
+    """
+
+    factors: tuple[SparseMatrix, ...]
+
+    def __post_init__(self) -> None:
+        for first, second in pairwise(self.factors):
+            if first.shape[1] != second.shape[0]:
+                raise ConfigError(f"matrices {list(first.shape)} and {list(second.shape)} cannot be multiplied")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the product: (rows, columns)."""
+        return self.factors[0].shape[0], self.factors[-1].shape[1]
+
+    @cached_property
+    def transposed(self) -> "Chain":
+        """The transpose, of the factors' own, computed once."""
+        return Chain(tuple(factor.transposed for factor in reversed(self.factors)))
+
+    def to(self, device: torch.device | str) -> "Chain":
+        """Move to a device."""
+        return Chain(tuple(factor.to(device) for factor in self.factors))
+
+    def to_dense(self) -> Tensor:
+        """Write out every entry: float32 `[rows, columns]`. For small matrices and tests."""
+        first, *rest = (factor.to_scipy() for factor in self.factors)
+        for factor in rest:
+            first = first @ factor
+        return torch.from_numpy(first.toarray()).to(self.factors[0].values.device)

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphmix.sparse.matrix import SparseMatrix
+from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.streams import WORD_BITS, Keep
 
 try:
@@ -24,11 +24,11 @@ except ImportError:  # Triton ships with CUDA builds of torch only
     triton_ops = None  # type: ignore[assignment]
 
 
-def matmul(matrix: SparseMatrix | Tensor, dense: Tensor) -> Tensor:
+def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
     """Multiply one matrix, shared by all trials, with each trial's operand.
 
     Args:
-        matrix: `[rows, columns]`, sparse or dense; constant, no gradient flows into it.
+        matrix: `[rows, columns]`, sparse, a chain of sparse ones, or dense; constant, no gradient flows into it.
         dense: `[trials, columns, width]`.
 
     Returns:
@@ -36,6 +36,10 @@ def matmul(matrix: SparseMatrix | Tensor, dense: Tensor) -> Tensor:
     """
     if isinstance(matrix, Tensor):
         return matrix @ dense
+    if isinstance(matrix, Chain):
+        for factor in reversed(matrix.factors):
+            dense = matmul(factor, dense)
+        return dense
     result: Tensor = _MatMul.apply(dense, matrix)
     return result
 

@@ -1,0 +1,210 @@
+"""Which nodes to train on, select by and test on: rules that draw it from a seed, many seeds at once.
+
+A split depends on its rule, its seed and the labels alone, and is the same on every machine: a node's place in the
+draw is a word of PCG64, which numpy promises never to change, seeded with the seed and a hash of the rule's name.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmix.data.checks import UNKNOWN
+from graphmix.data.graph import Graph
+from graphmix.data.masks import Split
+from graphmix.errors import DataError
+
+Sizes = tuple[int, int, int]
+
+# The benchmark's training and validation nodes in a class, and the class size from which they are given in full.
+TRAINED, VALIDATED, LARGE = 20, 30, 100
+PUBLIC = "public"
+SPLITS = 10
+_PER_CLASS = re.compile(r"([1-9][0-9]{0,8})-per-class")
+
+
+class Quotas(NamedTuple):
+    """How many nodes of each group to train on, select by and test on.
+
+    Attributes:
+        group: int64 `[nodes]`, which group a node is drawn in, or -1 for none.
+        train: int64 `[groups]`.
+        val: int64 `[groups]`.
+        test: int64 `[groups]`.
+    """
+
+    group: NDArray[np.int64]
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def make_split(
+    name: str, graph: Graph, seeds: Sequence[int], sizes: Sizes | None = None, public: Split | None = None
+) -> Split:
+    """Split a graph's labeled nodes by a rule, once for each seed.
+
+    `public`: the split that comes with the data, whatever the seeds.
+    `random`: nodes drawn at random, as many as in the public split or as `sizes` says.
+    `5-per-class`, `10-per-class`, …: K nodes of each class to train on, K to select by, all others to test on.
+    `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
+        rounded down, but at least one node. At 100 nodes the two say the same.
+
+    Nodes whose label is unknown are never used.
+
+    Args:
+        name: the rule.
+        graph: its labels are what counts.
+        seeds: one per split, from 0 up; where one comes again, so does its split.
+        sizes: (train, val, test), for `random` alone; those of `public` when not given.
+        public: the split that comes with the data, where there is one.
+
+    Returns:
+        Masks `[len(seeds), nodes]`, each drawn from its own seed; `[1, nodes]`, shared by all, for `public`.
+
+    Raises:
+        DataError: there is no such rule, or the graph has too few labeled nodes for it.
+    """
+    if name == PUBLIC:
+        if public is None:
+            raise DataError(f"{graph.name} has no public split; there are {_drawn_names()}")
+        return public
+    drawn = tuple(_check_seed(seed) for seed in seeds)
+    if not drawn:
+        raise DataError("a split needs at least one seed")
+    if sizes is None and public is not None:
+        sizes = (int(public.train[0].sum()), int(public.val[0].sum()), int(public.test[0].sum()))
+    quotas = _quotas(name, graph, sizes)
+    masks = {seed: _draw(quotas, _random_keys(name, seed, graph.num_nodes)) for seed in sorted(set(drawn))}
+    train, val, test = (np.stack([masks[seed][role] for seed in drawn]) for role in range(3))
+    return Split.build(train, val, test, name, drawn)
+
+
+def split_seeds(trials: int, splits: int | None = None, first: int = 0) -> list[int]:
+    """Choose a seed for each trial's split, so that trials take so many different splits in turn.
+
+    Args:
+        trials: how many trials there are.
+        splits: how many different splits; 10 when not given, as in the paper, or one for each trial if fewer.
+        first: the first split's seed; those after it follow.
+
+    Raises:
+        DataError: there are no splits to take.
+    """
+    different = min(trials, SPLITS) if splits is None else splits
+    if different < 1:
+        raise DataError(f"the number of different splits must be at least 1, not {different}")
+    return [first + trial % different for trial in range(trials)]
+
+
+def check_split_name(name: str) -> None:
+    """Refuse a name that no rule has, before anything is loaded.
+
+    Raises:
+        DataError: there is no such rule; the message lists those there are.
+    """
+    if name != PUBLIC and name not in RULES and not _PER_CLASS.fullmatch(name):
+        raise DataError(f"there is no split {name!r}; there are {PUBLIC}, {_drawn_names()}")
+
+
+def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
+    check_split_name(name)
+    if name in RULES:
+        return RULES[name](graph, sizes)
+    return _per_class(name, graph)
+
+
+def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
+    """All labeled nodes as one group."""
+    if sizes is None:
+        raise DataError(f"{graph.name} has no sizes of its own for a random split; give sizes=(train, val, test)")
+    if len(sizes) != 3 or min(sizes[:2]) < 1 or sizes[2] < 0:
+        raise DataError(f"a random split needs training and validation nodes, but its sizes are {tuple(sizes)}")
+    group = np.where(_labels(graph) == UNKNOWN, -1, 0)
+    labeled = int((group == 0).sum())
+    if sum(sizes) > labeled:
+        raise DataError(
+            f"a random split of {tuple(sizes)} needs {sum(sizes)} labeled nodes; {graph.name} has {labeled}"
+        )
+    train, val, test = (np.array([size]) for size in sizes)
+    return Quotas(group, train, val, test)
+
+
+def _benchmark(graph: Graph, sizes: Sizes | None) -> Quotas:
+    """The larger datasets' rule (the paper's appendix)."""
+    part = np.minimum(_class_sizes(graph), LARGE)
+    train, val = (np.maximum(part * number // LARGE, 1) for number in (TRAINED, VALIDATED))
+    return _rest_to_test("benchmark", graph, train, val)
+
+
+def _per_class(name: str, graph: Graph) -> Quotas:
+    """The rule for very few labels (the paper's appendix)."""
+    each = np.full(graph.num_classes, int(name.partition("-")[0]))
+    return _rest_to_test(name, graph, each, each)
+
+
+def _rest_to_test(name: str, graph: Graph, train: NDArray[np.int64], val: NDArray[np.int64]) -> Quotas:
+    count = _class_sizes(graph)
+    short = np.flatnonzero(count < train + val)
+    if len(short):
+        label = int(short[0])
+        which = f"class {label}" if graph.class_names is None else f"class {graph.class_names[label]!r}"
+        needed = f"the split {name} needs {train[label] + val[label]}"
+        raise DataError(f"{which} of {graph.name} has {count[label]} labeled nodes, but {needed}; choose another split")
+    return Quotas(_labels(graph), train, val, count - train - val)
+
+
+def _draw(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
+    """Give every group's nodes, in the order of their keys `[nodes]`, to training, validation and test."""
+    order = np.lexsort((keys, quotas.group))
+    order = order[quotas.group[order] != UNKNOWN]
+    group = quotas.group[order]
+    # A node's turn: its place in the order less the place where its group begins.
+    turn = np.arange(len(order)) - np.searchsorted(group, group)
+    masks = []
+    for quota in quotas[1:]:
+        mask = np.zeros(len(keys), dtype=np.bool_)
+        mask[order] = (turn >= 0) & (turn < quota[group])
+        turn = turn - quota[group]
+        masks.append(mask)
+    return tuple(masks)
+
+
+def _random_keys(name: str, seed: int, nodes: int) -> NDArray[np.uint64]:
+    rule = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+    keys: NDArray[np.uint64] = np.random.PCG64(np.random.SeedSequence((rule, seed))).random_raw(nodes)
+    return keys
+
+
+def _labels(graph: Graph) -> NDArray[np.int64]:
+    labels: NDArray[np.int64] = graph.y.cpu().numpy()
+    return labels
+
+
+def _class_sizes(graph: Graph) -> NDArray[np.int64]:
+    labels = _labels(graph)
+    return np.bincount(labels[labels != UNKNOWN], minlength=graph.num_classes)
+
+
+def _check_seed(seed: int) -> int:
+    try:
+        number = index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**63:
+        raise DataError(f"a seed of a split must be a whole number from 0 up, not {seed!r}")
+    return number
+
+
+def _drawn_names() -> str:
+    return ", ".join([*RULES, "K-per-class (5-per-class, say)"])
+
+
+RULES: dict[str, Callable[[Graph, Sizes | None], Quotas]] = {
+    "random": _random,
+    "benchmark": _benchmark,
+}

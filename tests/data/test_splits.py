@@ -1,0 +1,187 @@
+"""Rules that draw splits: how many of each class they take, and that a seed always draws the same."""
+
+import hashlib
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmix.data import DATASETS, Graph, Split, load, make_split, split_seeds
+from graphmix.errors import DataError
+
+ROLES = ("train", "val", "test")
+
+
+def labeled(*sizes, unknown=0, **options):
+    """A graph without edges and with classes of these sizes, in a mixed order."""
+    y = np.concatenate([np.full(size, label) for label, size in enumerate(sizes)] + [np.full(unknown, -1)])
+    y = np.random.default_rng(0).permutation(y)
+    return Graph.build(np.ones((len(y), 1)), [[], []], y, num_classes=len(sizes), name="toy", **options)
+
+
+def per_class(graph, mask):
+    return graph.y[mask].bincount(minlength=graph.num_classes).tolist()
+
+
+@pytest.mark.parametrize(
+    ("size", "train", "val"),
+    [(2, 1, 1), (3, 1, 1), (5, 1, 1), (7, 1, 2), (10, 2, 3), (51, 10, 15), (99, 19, 29), (100, 20, 30), (101, 20, 30)],
+)
+def test_the_benchmark_takes_shares_of_small_classes(size, train, val):
+    graph = labeled(150, size, unknown=7)
+    split = make_split("benchmark", graph, seeds=[0, 1])
+    for trial in range(2):
+        assert per_class(graph, split.train[trial]) == [20, train]
+        assert per_class(graph, split.val[trial]) == [30, val]
+        assert per_class(graph, split.test[trial]) == [100, size - train - val]
+
+
+@pytest.mark.parametrize("labels", [1, 5, 10, 12])
+def test_so_many_per_class(labels):
+    graph = labeled(24, 60, 25, unknown=3)
+    split = make_split(f"{labels}-per-class", graph, seeds=range(3))
+    assert (split.name, split.seeds, split.num_splits) == (f"{labels}-per-class", (0, 1, 2), 3)
+    for trial in range(3):
+        assert per_class(graph, split.train[trial]) == [labels] * 3
+        assert per_class(graph, split.val[trial]) == [labels] * 3
+        assert per_class(graph, split.test[trial]) == [size - 2 * labels for size in (24, 60, 25)]
+
+
+def test_random_takes_sizes_or_those_of_the_public_split():
+    graph = labeled(30, 20, unknown=10)
+    split = make_split("random", graph, seeds=[4], sizes=(7, 11, 13))
+    assert [int(getattr(split, role).sum()) for role in ROLES] == [7, 11, 13]
+    like = make_split("random", graph, seeds=[4], public=split)
+    assert torch.equal(like.test, split.test)
+    # All labeled nodes may be used, and no other.
+    whole = make_split("random", graph, seeds=[0], sizes=(1, 1, 48))
+    assert torch.equal((whole.train | whole.val | whole.test)[0], graph.y >= 0)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
+def test_random_splits_of_citations_have_the_public_sizes(data_root, name):
+    graph, public = load(name, data_root=data_root)
+    split = load(name, split="random", seeds=[0, 1], data_root=data_root).split
+    for role in ROLES:
+        assert getattr(split, role).sum(dim=1).tolist() == 2 * getattr(public, role).sum(dim=1).tolist()
+        assert (graph.y[getattr(split, role).any(dim=0)] >= 0).all()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("labels", [5, 10])
+@pytest.mark.parametrize("name", ["citeseer", "coauthor-cs", "bitcoin-alpha"])
+def test_few_labels_of_real_classes(data_root, name, labels):
+    graph, split = load(name, split=f"{labels}-per-class", seeds=[0, 5], data_root=data_root)
+    sizes = np.array(graph.y[graph.y >= 0].bincount().tolist())
+    for trial in range(2):
+        assert per_class(graph, split.train[trial]) == [labels] * graph.num_classes
+        assert per_class(graph, split.val[trial]) == [labels] * graph.num_classes
+        assert per_class(graph, split.test[trial]) == (sizes - 2 * labels).tolist()
+
+
+rules = st.sampled_from(["benchmark", "2-per-class", "5-per-class", "random"])
+seed_lists = st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4)
+
+
+@given(rules, seed_lists, st.lists(st.integers(10, 130), min_size=1, max_size=4), st.integers(0, 20))
+def test_masks_are_disjoint_labeled_and_each_depends_on_its_seed_alone(rule, seeds, sizes, unknown):
+    graph = labeled(*sizes, unknown=unknown)
+    split = make_split(rule, graph, seeds, sizes=(3, 4, 3))
+    masks = torch.stack([getattr(split, role) for role in ROLES])
+    assert masks.sum(dim=0).max() == 1
+    assert not masks.any(dim=0)[:, graph.y == -1].any()
+    if rule != "random":
+        assert masks.any(dim=0)[:, graph.y >= 0].all()
+    for place, seed in enumerate(seeds):
+        alone = make_split(rule, graph, [seed], sizes=(3, 4, 3))
+        for role in ROLES:
+            assert torch.equal(getattr(alone, role)[0], getattr(split, role)[place])
+
+
+def test_seeds_and_rules_draw_differently_and_edges_and_features_do_not_matter():
+    graph = labeled(200, 200)
+    split = make_split("20-per-class", graph, seeds=range(20))
+    assert len({tuple(mask.tolist()) for mask in split.train}) == 20
+    # Both rules train on 20 nodes of each class.
+    assert not torch.equal(make_split("benchmark", graph, seeds=[0]).train, split.train[:1])
+    other = Graph.build(np.ones((400, 3)), [[0, 5], [1, 7]], graph.y, name="other")
+    assert torch.equal(make_split("20-per-class", other, seeds=[3]).train, split.train[3:4])
+
+
+def test_a_split_is_drawn_as_written_down():
+    # The draw in plain words, on two nodes: the smaller key of PCG64 is trained on.
+    graph = labeled(2)
+    rule = int.from_bytes(hashlib.sha256(b"1-per-class").digest()[:8], "little")
+    for seed in range(8):
+        first, second = np.random.PCG64(np.random.SeedSequence((rule, seed))).random_raw(2)
+        assert make_split("1-per-class", graph, [seed]).train.tolist() == [[first < second, second < first]]
+
+
+def test_every_node_is_as_likely_as_another():
+    graph = labeled(10, 30)
+    share = make_split("2-per-class", graph, seeds=range(2000)).train.float().mean(dim=0)
+    for label, size in enumerate((10, 30)):
+        expected = 2 / size
+        # Five standard deviations.
+        room = 5 * (expected * (1 - expected) / 2000) ** 0.5
+        assert (share[graph.y == label] - expected).abs().max() < room
+
+
+def test_a_hundred_seeds_of_a_large_graph_take_seconds_and_ten_repeated_a_tenth():
+    graph = labeled(*[7000] * 5)
+    began = time.perf_counter()
+    split = make_split("benchmark", graph, seeds=[trial % 10 for trial in range(100)])
+    assert time.perf_counter() - began < 3
+    assert torch.equal(split.train[3], split.train[93])
+    assert split.seeds == tuple(range(10)) * 10
+
+
+def test_public_is_what_comes_with_the_data_whatever_the_seeds():
+    graph = labeled(3, 3)
+    public = Split.build([True] + [False] * 5, [False, True] + [False] * 4, [False] * 6, name="public")
+    assert make_split("public", graph, seeds=[5, 6, 7], public=public) is public
+
+
+NAMED = {"class_names": ("plain", "rare")}
+WRONG = [
+    ("5-per-class", labeled(20, 9), {}, "class 1 of toy has 9 labeled nodes, but the split 5-per-class needs 10"),
+    ("10-per-class", labeled(20, 9, **NAMED), {}, "class 'rare' of toy has 9 labeled nodes, .* needs 20; choose"),
+    ("benchmark", labeled(20, 1, **NAMED), {}, "class 'rare' of toy has 1 labeled nodes, .* benchmark needs 2"),
+    ("benchmark", labeled(20, 0), {}, "class 1 of toy has 0 labeled nodes, but the split benchmark needs 2"),
+    ("random", labeled(5, 5, unknown=9), {"sizes": (5, 5, 1)}, r"of \(5, 5, 1\) needs 11 labeled nodes; toy has 10"),
+    ("random", labeled(5, 5), {}, r"toy has no sizes of its own for a random split; give sizes=\(train, val, test\)"),
+    ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
+    ("public", labeled(5, 5), {}, "toy has no public split; there are random, benchmark, K-per-class"),
+    ("0-per-class", labeled(5, 5), {}, "there is no split '0-per-class'; there are public, random, benchmark, K-per"),
+    ("per-class", labeled(5, 5), {}, "there is no split 'per-class'"),
+    ("5-per-class\n", labeled(50, 50), {}, "there is no split"),
+    ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),
+    ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number from 0 up, not -1"),
+    ("1-per-class", labeled(5, 5), {"seeds": [0.5]}, "a whole number from 0 up, not 0.5"),
+]
+
+
+@pytest.mark.parametrize(("rule", "graph", "options", "message"), WRONG, ids=[wrong[-1] for wrong in WRONG])
+def test_what_cannot_be_split_is_named(rule, graph, options, message):
+    with pytest.raises(DataError, match=message) as caught:
+        make_split(rule, graph, **({"seeds": [0]} | options))
+    assert "\n" not in str(caught.value)
+
+
+def test_trials_take_splits_in_turn():
+    assert split_seeds(3) == [0, 1, 2]
+    assert split_seeds(12) == [*range(10), 0, 1]
+    assert split_seeds(5, splits=2, first=7) == [7, 8, 7, 8, 7]
+    with pytest.raises(DataError, match="number of different splits must be at least 1, not 0"):
+        split_seeds(5, splits=0)
+
+
+def test_every_dataset_names_a_rule_that_there_is():
+    graph = labeled(2000, 2000)
+    for info in DATASETS.values():
+        if info.split != "public":
+            assert make_split(info.split, graph, [0], sizes=info.sizes and (5, 5, 5)).name == info.split
