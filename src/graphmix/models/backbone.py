@@ -4,12 +4,12 @@ import abc
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul
+from graphmix.sparse import Chain, SparseMatrix, dropout, dropout_matmul, matmul
 from graphmix.streams import Noise, Streams
 
 Value = TypeVar("Value")
@@ -23,7 +23,7 @@ class GraphLike(Protocol):
         """Both directions of every edge: int64 `[2, 2 * edges]`."""
 
     @property
-    def propagation(self) -> SparseMatrix | None:
+    def propagation(self) -> SparseMatrix | Chain | None:
         """The GCN's normalised adjacency matrix; None on the null graph, where it is the identity."""
 
     @property
@@ -49,6 +49,8 @@ class Backbone(abc.ABC):
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
     """
+
+    first: ClassVar[str] = "conv1.weight"
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5
@@ -79,6 +81,11 @@ class Backbone(abc.ABC):
     def trials(self) -> int:
         """How many trials the weights hold."""
         return next(iter(self.weights.values())).shape[0]
+
+    @property
+    def features(self) -> int:
+        """How many features it takes; its first weight must be `[trials, features, width]`."""
+        return self.weights[self.first].shape[1]
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

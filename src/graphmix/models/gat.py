@@ -1,0 +1,118 @@
+"""The graph attention network (Veličković et al., 2018): two layers that weigh neighbours by attention."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.sparse import Neighbours, SparseMatrix, attend, per_trial
+from graphmix.streams import Noise, Purpose, Streams
+
+_SLOPE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class GAT(Backbone):
+    """Two attention layers with ELU between them; on the null graph, a net with one hidden layer.
+
+    Hidden units are counted per head: the hidden state is `heads * hidden` wide.
+
+    Attributes:
+        attention_dropout: the share of the attention weights dropped in training; none on the null graph.
+        heads: how many the first layer has; their outputs stand side by side.
+        output_heads: how many the second layer has; their outputs are averaged.
+    """
+
+    attention_dropout: float = 0.5
+    heads: int = 8
+    output_heads: int = 1
+
+    @classmethod
+    def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
+        """Draw Glorot weights, the attention vectors' as `[heads, width]` matrices; biases start at zero."""
+        features, hidden, classes = sizes
+        heads, output_heads = options.get("heads", cls.heads), options.get("output_heads", cls.output_heads)
+        noise = streams.at(Purpose.WEIGHTS)
+        weights = {
+            "conv1.weight": glorot(noise, features, heads * hidden),
+            "conv1.source": glorot(noise, heads, hidden),
+            "conv1.target": glorot(noise, heads, hidden),
+            "conv2.weight": glorot(noise, heads * hidden, output_heads * classes),
+            "conv2.source": glorot(noise, output_heads, classes),
+            "conv2.target": glorot(noise, output_heads, classes),
+        }
+        if bias:
+            weights |= {"conv1.bias": zeros(noise, heads * hidden), "conv2.bias": zeros(noise, classes)}
+        return cls(weights, **options)
+
+    def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute ELU of the first layer: `[trials, nodes, heads * hidden]`."""
+        mapped = linear(x, self.weights["conv1.weight"], self.input_dropout, noise)
+        attended = self._attend(mapped, graph, "conv1", noise).flatten(2)
+        hidden: Tensor = _ELU.apply(add_bias(attended, self.weights.get("conv1.bias")))
+        return hidden
+
+    def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute the second layer, the mean of its heads: `[trials, nodes, classes]`."""
+        mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
+        attended = self._attend(mapped, graph, "conv2", noise)
+        return add_bias(attended.mean(dim=2), self.weights.get("conv2.bias"))
+
+    def _attend(self, mapped: Tensor, graph: GraphLike, layer: str, noise: Noise | None) -> Tensor:
+        """Attend to neighbours: `[trials, nodes, heads * width]` to `[trials, nodes, heads, width]`."""
+        source, target = self.weights[f"{layer}.source"], self.weights[f"{layer}.target"]
+        heads = source.shape[1]
+        values: Tensor = mapped.unflatten(2, (heads, -1))
+        if graph.num_edges == 0:
+            return values
+        neighbours = graph.derived(_neighbours)
+        scores = per_trial(mapped, torch.cat([_block_diagonal(source), _block_diagonal(target)], dim=2))
+        keep = None
+        if noise is not None and self.attention_dropout > 0:
+            keep = noise.keep(neighbours.matrix.nonzeros * heads, self.attention_dropout)
+        return attend(neighbours, scores[..., :heads], scores[..., heads:], values, _SLOPE, keep)
+
+
+class _ELU(torch.autograd.Function):
+    # On a CPU torch's own rounds differently at the end of a tensor, where no full vector is left: a trial's result
+    # would depend on where in the batch it stands.
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        if values.is_cuda:
+            out = F.elu(values)
+        else:
+            below = values.clamp(max=0).expm1_()
+            out = torch.maximum(values, below, out=below)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (out,) = ctx.saved_tensors
+        slanted: Tensor = torch.ops.aten.elu_backward(grad, 1.0, 1.0, 1.0, True, out)
+        return slanted
+
+
+def _neighbours(graph: GraphLike) -> Neighbours:
+    """A + I: a node attends to its neighbours and to itself."""
+    row, col = graph.edge_index.cpu().numpy()
+    assert graph.propagation is not None, "only the null graph has none"
+    nodes = graph.propagation.shape[0]
+    own = np.arange(nodes)
+    row, col = np.concatenate([row, own]), np.concatenate([col, own])
+    matrix = SparseMatrix.from_scipy(sp.csr_array((np.ones(len(row)), (row, col)), shape=(nodes, nodes)))
+    return Neighbours(matrix.to(graph.edge_index.device))
+
+
+def _block_diagonal(vectors: Tensor) -> Tensor:
+    """Set each head's vector into a column of its own: `[trials, heads, width]` to `[trials, heads * width, heads]`.
+
+    One product with this is cheaper, on a CPU above all, than products and sums head by head.
+    """
+    own = torch.eye(vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
+    return (vectors[..., None] * own[:, None]).flatten(1, 2)

@@ -1,0 +1,115 @@
+"""The Graph U-Net (Gao and Ji, 2019): graph convolutions on ever coarser graphs, and back up with skip connections."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from torch import Tensor
+
+from graphmix.errors import ConfigError
+from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.models.pooling import Finest, Pooled, finest
+from graphmix.sparse import SparseMatrix, per_trial
+from graphmix.streams import Noise, Purpose, Streams
+
+_MOST_POOLINGS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class GraphUNet(Backbone):
+    """A convolution, then gated poolings and as many unpoolings, with a convolution after each.
+
+    A node's score is s = x·p / |p|; kept nodes go on as x tanh(s). Every convolution but the last ends in ReLU. On the
+    null graph pooling keeps every node, so that the network is node-wise; the gates stay. Hidden dropout is that of the
+    state which enters the last convolution; inside the U there is none.
+
+    Attributes:
+        pool_ratios: the share of nodes each pooling keeps, rounded up to whole nodes: one or two numbers.
+    """
+
+    first: ClassVar[str] = "down0.weight"
+
+    pool_ratios: tuple[float, ...] = (0.5, 0.5)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pool_ratios", _check_ratios(self.pool_ratios))
+
+    @classmethod
+    def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
+        """Draw Glorot weights and uniform pooling vectors `[trials, hidden]`; biases, if asked for, start at zero."""
+        features, hidden, classes = sizes
+        noise = streams.at(Purpose.WEIGHTS)
+        depth = len(_check_ratios(options.get("pool_ratios", cls.pool_ratios)))
+        # Numbers are levels: 0 is the graph itself.
+        layers = {"down0": (features, hidden)}
+        layers |= {f"down{level}": (hidden, hidden) for level in range(1, depth + 1)}
+        layers |= {f"up{level}": (hidden, hidden if level else classes) for level in reversed(range(depth))}
+        weights = {f"{name}.weight": glorot(noise, *shape) for name, shape in layers.items()}
+        for level in range(1, depth + 1):
+            drawn = (2 * noise.uniform(hidden) - 1) / math.sqrt(hidden)
+            weights[f"pool{level}.weight"] = drawn.requires_grad_()
+        if bias:
+            weights |= {f"{name}.bias": zeros(noise, width) for name, (_, width) in layers.items()}
+        return cls(weights, **options)
+
+    def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute the state that enters the last convolution: `[trials, nodes, hidden]`."""
+        place: Finest | Pooled | None = graph.derived(finest)
+        mapped = linear(x, self.weights["down0.weight"], self.input_dropout, noise)
+        state = self._aggregate("down0", mapped, place).relu()
+        finer = []
+        count = state.shape[1]
+        for level, ratio in enumerate(self.pool_ratios, 1):
+            finer.append((state, place))
+            count = share(ratio, count)
+            scores = score(state, self.weights[f"pool{level}.weight"])
+            if place is not None:
+                place = place.pool(scores.detach(), count)
+            state = self._convolve(f"down{level}", state * scores.tanh().unsqueeze(2), place).relu()
+        for level in reversed(range(1, len(finer))):
+            skipped, place = finer.pop()
+            state = self._convolve(f"up{level}", skipped + state, place).relu()
+        # What pooling dropped is 0 already: unpooling is nothing but the sum.
+        return finer[0][0] + state
+
+    def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute the last convolution: `[trials, nodes, classes]`."""
+        return self._convolve("up0", drop(hidden, self.hidden_dropout, noise), graph.derived(finest))
+
+    def _convolve(self, name: str, state: Tensor, place: Finest | Pooled | None) -> Tensor:
+        return self._aggregate(name, per_trial(state, self.weights[f"{name}.weight"]), place)
+
+    def _aggregate(self, name: str, mapped: Tensor, place: Finest | Pooled | None) -> Tensor:
+        gathered = mapped if place is None else place.aggregate(mapped)
+        bias = self.weights.get(f"{name}.bias")
+        biased = add_bias(gathered, bias)
+        # Nodes that are gone get no bias either.
+        return biased * place.mask if bias is not None and isinstance(place, Pooled) else biased
+
+
+def score(state: Tensor, vector: Tensor) -> Tensor:
+    """Project states `[trials * copies, nodes, hidden]` on the trials' vectors `[trials, hidden]`: x·p / |p|.
+
+    Returns:
+        `[trials * copies, nodes]`.
+    """
+    unit: Tensor = vector / vector.norm(dim=1, keepdim=True)
+    unit = unit.repeat_interleave(state.shape[0] // unit.shape[0], dim=0)
+    # No matrix product: its rounding would depend on how many trials there are, and so would the choice of nodes.
+    return (state * unit.unsqueeze(1)).sum(dim=2)
+
+
+def share(ratio: float, count: int) -> int:
+    """Round ratio · count up, the ratio taken as written: 0.07 of 100 are 7, though in floats it comes to more."""
+    return math.ceil(Fraction(str(ratio)) * count)
+
+
+def _check_ratios(ratios: Any) -> tuple[float, ...]:
+    if not isinstance(ratios, Sequence) or isinstance(ratios, str) or not 1 <= len(ratios) <= _MOST_POOLINGS:
+        raise ConfigError(f"pool_ratios must be a list of one or two ratios, one per pooling, not {ratios!r}")
+    for ratio in ratios:
+        if not isinstance(ratio, int | float) or isinstance(ratio, bool) or not 0 < ratio <= 1:
+            raise ConfigError(f"every one of pool_ratios must be a number above 0 and at most 1, not {ratio!r}")
+    return tuple(float(ratio) for ratio in ratios)
