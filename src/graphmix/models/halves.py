@@ -1,0 +1,203 @@
+"""Cutting a module's forward pass in two, where a named submodule is called."""
+
+import copy
+import math
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, fx, nn
+from torch.func import functional_call
+
+from graphmix.errors import ConfigError
+from graphmix.models.noise_mode import TrialNoise, Watch
+from graphmix.streams import Noise
+
+# What does not depend on the features is computed in both halves, from the same random numbers: those from here on.
+_SHARED_DRAWS = 2**15
+
+
+class Part(nn.Module):
+    """A piece of a traced forward pass.
+
+    Attributes:
+        names: this part's name of a parameter to the name it has in the module.
+    """
+
+    def __init__(self, root: nn.Module, graph: fx.Graph, owners: dict[int, str]):
+        super().__init__()
+        self.traced = fx.GraphModule(root, graph)
+        self.names = {name: owners[id(value)] for name, value in self.named_parameters() if id(value) in owners}
+
+    def forward(self, *values: Tensor) -> Any:
+        """Compute the piece's results."""
+        # Past GraphModule.__call__, which writes to stderr when the module raises.
+        return self.traced.forward(*values)
+
+    def run(self, weights: dict[str, Tensor], *values: Tensor) -> Any:
+        """Compute the piece's results with one trial's weights in place of its own."""
+        return functional_call(self, {name: weights[owner] for name, owner in self.names.items()}, values)
+
+
+@dataclass
+class Halves:
+    """A forward pass in two halves, for one trial; what crosses the cut goes from one to the other as one tensor.
+
+    Attributes:
+        shared: what both need and no feature changes: edge_index to a tuple.
+        first: features, edge_index and what is shared to a tuple of tensors, each `[nodes, ...]`.
+        second: those tensors, edge_index and what is shared to logits.
+        shapes: the shapes of the crossing tensors, without the nodes.
+    """
+
+    shared: Part
+    first: Part
+    second: Part
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    def to(self, device: torch.device) -> Self:
+        """Copy to a device. Running swaps weights in, so each thread needs a copy of its own."""
+        shared, first, second = (copy.deepcopy(part).to(device) for part in (self.shared, self.first, self.second))
+        return replace(self, shared=shared, first=first, second=second, device=device)
+
+    def encode(self, weights: dict[str, Tensor], x: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
+        """Map features `[nodes, features]` to what crosses the cut, side by side: `[nodes, width]`."""
+        shared = self._share(weights, edge_index, noise)
+        with noise:
+            crossing = self.first.run(weights, x, edge_index, *shared)
+        return torch.cat([value.reshape(x.shape[0], -1) for value in crossing], dim=1)
+
+    def decode(self, weights: dict[str, Tensor], hidden: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
+        """Map hidden states `[nodes, width]` to logits `[nodes, classes]`."""
+        crossing = hidden.split([math.prod(shape) for shape in self.shapes], dim=1)
+        rows = hidden.shape[0]
+        unpacked = [value.reshape(rows, *shape) for value, shape in zip(crossing, self.shapes, strict=True)]
+        shared = self._share(weights, edge_index, noise)
+        with noise:
+            logits: Tensor = self.second.run(weights, *unpacked, edge_index, *shared)
+        return logits
+
+    def _share(self, weights: dict[str, Tensor], edge_index: Tensor, noise: TrialNoise) -> tuple[Any, ...]:
+        with TrialNoise(noise.key, noise.noise, _SHARED_DRAWS):
+            shared: tuple[Any, ...] = self.shared.run(weights, edge_index)
+        return shared
+
+
+def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: Noise | None) -> Halves:
+    """Trace a module's forward pass, in the mode it is in, and cut it before the call of a submodule.
+
+    Args:
+        module: the module; the halves refer to its submodules.
+        mix_at: the submodule, which is called once.
+        x: features to measure with what crosses the cut, `[nodes, features]`.
+        edge_index: edges to go with them.
+        noise: of one trial, if the module is in training mode.
+    """
+    root = _Root(module)
+    graph = _trace(root, mix_at)
+    nodes = list(graph.nodes)
+    place = next(i for i, node in enumerate(nodes) if node.op == "call_module" and node.target == f"module.{mix_at}")
+    features, edges = (node for node in nodes if node.op == "placeholder")
+    fed = _fed_by(features, nodes)
+    before, after = nodes[:place], nodes[place:]
+    wanted = {node for later in after for node in later.all_input_nodes}
+    crossing = [node for node in before if node in fed and node in wanted]
+    free = [node for node in before if node not in fed and node is not edges]
+    own = [node for node in before if node in fed and node is not features]
+    owners = {id(value): name for name, value in module.named_parameters() if value.requires_grad}
+
+    def part(inputs: list[fx.Node], body: Iterable[fx.Node], results: list[fx.Node] | None) -> Part:
+        return Part(root, _copy_part(inputs, body, results), owners)
+
+    halves = Halves(
+        shared=part([edges], free, free),
+        first=part([features, edges, *free], own, crossing),
+        second=part([*crossing, edges, *free], after, None),
+    )
+    key = None if noise is None else noise.keys[0]
+    weights: dict[str, Tensor] = dict(module.named_parameters())
+    with torch.no_grad():
+        shared = halves._share(weights, edge_index, TrialNoise(key, noise))
+        with TrialNoise(key, noise):
+            values = halves.first.run(weights, x, edge_index, *shared)
+    for node, value in zip(crossing, values, strict=True):
+        _check_crossing(node, value, mix_at, x.shape[0])
+    halves.shapes = [tuple(value.shape[1:]) for value in values]
+    return halves
+
+
+class _Root(nn.Module):
+    """Calls a module with features and edges alone, so that its other arguments keep their defaults."""
+
+    def __init__(self, module: nn.Module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Any:
+        return self.module(x, edge_index)
+
+
+class _Tracer(fx.Tracer):
+    """Looks into those modules only that hold the one to cut at; others may do whatever they like."""
+
+    def __init__(self, mix_at: str):
+        # Functions of PyG's utils look at values, which tracing has none of. Not there, not imported: not used.
+        utils = sys.modules.get("torch_geometric.utils")
+        super().__init__(autowrap_modules=(math,) if utils is None else (math, utils))  # type: ignore[arg-type]
+        self._path = f"module.{mix_at}"
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return not self._path.startswith(f"{module_qualified_name}.")
+
+
+def _trace(root: nn.Module, mix_at: str) -> fx.Graph:
+    try:
+        # A random number drawn here would become a constant.
+        with Watch():
+            return _Tracer(mix_at).trace(root)
+    except ConfigError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        raise ConfigError(
+            f"the forward pass cannot be cut at {mix_at!r}, since it depends on values or sizes of tensors outside of "
+            f"its submodules ({reason}); move that into a submodule"
+        ) from error
+
+
+def _fed_by(source: fx.Node, nodes: list[fx.Node]) -> set[fx.Node]:
+    fed = {source}
+    for node in nodes:
+        if not fed.isdisjoint(node.all_input_nodes):
+            fed.add(node)
+    return fed
+
+
+def _copy_part(inputs: list[fx.Node], body: Iterable[fx.Node], results: list[fx.Node] | None) -> fx.Graph:
+    """Copy nodes into a graph of their own; it ends in the body's own output, or in a tuple of results."""
+    graph = fx.Graph()
+    copied = {node: graph.placeholder(f"{node.name}_") for node in inputs}
+    for node in body:
+        copied[node] = graph.node_copy(node, copied.__getitem__)
+    if results is not None:
+        graph.output(tuple(copied[node] for node in results))
+    graph.lint()
+    return graph
+
+
+def _check_crossing(node: fx.Node, value: Any, mix_at: str, nodes: int) -> None:
+    if not isinstance(value, Tensor):
+        found = f"of type {type(value).__name__}"
+    elif not value.is_floating_point():
+        found = f"of type {str(value.dtype).removeprefix('torch.')}"
+    elif value.dim() == 0 or value.shape[0] != nodes:
+        found = f"of shape {list(value.shape)} for {nodes} nodes"
+    else:
+        return
+    raise ConfigError(
+        f"{node.name!r}, {found}, is computed before {mix_at!r} and used after it, but only tensors with a row of "
+        "numbers for each node can be mixed; compute it after, from what comes out"
+    )

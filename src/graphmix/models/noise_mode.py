@@ -1,0 +1,144 @@
+"""Random numbers inside somebody else's module, drawn from the trial's own stream.
+
+A module calls `torch.nn.functional.dropout` and knows nothing of trials. While a `TrialNoise` is active, such calls are
+answered from one trial's stream, and torch's generators are left alone. Inside `torch.func.vmap` the trial's key is
+a tensor with a hidden trial axis; the draw is then done for all trials at once, by the same code.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from graphmix.errors import ConfigError
+from graphmix.sparse.ops import unpack
+from graphmix.streams import Noise
+
+# One pass through half a network may draw this often. The next pass starts as many draws on, whatever this one used:
+# a trial's numbers must not depend on how often another trial, or an earlier half, drew.
+DRAWS = 2**10
+
+
+class TrialNoise(TorchFunctionMode):
+    """Answers a module's calls for random numbers from one trial's stream.
+
+    Attributes:
+        key: int64 `[]`, the trial's key; None in evaluation, where asking for a random number is an error.
+        noise: the step's noise, of which only the purpose and the epoch are read.
+    """
+
+    def __init__(self, key: Tensor | None, noise: Noise | None, first: int = 0):
+        super().__init__()
+        self.key, self.noise = key, noise
+        self._first = self._next = first
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        answer = _ANSWERS.get(func)
+        return func(*args, **(kwargs or {})) if answer is None else answer(self, *args, **(kwargs or {}))
+
+    def draw(self, name: str, make: Callable[[Noise], Tensor]) -> Tensor:
+        """Draw with a fresh `Noise`; `make` takes noise of several trials and returns a row for each."""
+        if self.key is None or self.noise is None:
+            raise ConfigError(f"the module calls {name} in evaluation too; have it do so only if self.training")
+        if self._next - self._first == DRAWS:
+            raise ConfigError(f"the module draws random numbers more than {DRAWS} times in half a pass; draw fewer")
+        number, purpose, epoch = self._next, self.noise.purpose, self.noise.epoch
+        self._next += 1
+        drawn: Tensor = _Draw.apply(self.key, lambda keys: make(Noise(keys, purpose, epoch, number)))
+        return drawn
+
+    def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Draw float32 numbers in [0, 1) of a shape."""
+        return self.draw(name, lambda noise: noise.uniform(math.prod(shape))).view(shape)
+
+
+class Watch(TorchFunctionMode):
+    """Refuses functions that draw from torch's generator."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        before = torch.random.get_rng_state()
+        result = func(*args, **(kwargs or {}))
+        if not torch.equal(before, torch.random.get_rng_state()):
+            name = getattr(func, "__name__", str(func))
+            raise ConfigError(
+                f"the module draws random numbers with {name}, which cannot be given to each trial from its own "
+                "stream; draw with dropout, rand, rand_like or bernoulli, of a shape that follows from the features"
+            )
+        return result
+
+
+class _Draw(torch.autograd.Function):
+    """Draws for keys of any shape, of which vmap hides some axes; this puts them back."""
+
+    @staticmethod
+    def forward(keys: Tensor, draw: Callable[[Tensor], Tensor]) -> Tensor:
+        return draw(keys.reshape(-1)).view(*keys.shape, -1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, keys: Tensor, draw: Callable[[Tensor], Tensor]) -> tuple[Tensor, int]:
+        drawn: Tensor = _Draw.apply(keys.movedim(in_dims[0], 0), draw)
+        return drawn, 0
+
+
+def _dropout(mode: TrialNoise, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    # Never in place: what is dropped may be the features that all trials share.
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input * 0
+
+    def mask(noise: Noise) -> Tensor:
+        keep = noise.keep(entries, p)
+        return unpack(keep.words, entries) * keep.scale
+
+    entries = input.numel()
+    if mode.key is None:
+        raise ConfigError("the module's dropout is on in evaluation too; write dropout(x, p, training=self.training)")
+    return input * mode.draw("dropout", mask).view(input.shape).to(input.dtype)
+
+
+def _rand(mode: TrialNoise, *size: Any, **options: Any) -> Tensor:
+    size = options.pop("size", size)
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    return _cast(mode.uniform("torch.rand", shape), options)
+
+
+def _rand_like(mode: TrialNoise, input: Tensor, **options: Any) -> Tensor:
+    return _cast(mode.uniform("torch.rand_like", tuple(input.shape)), {"dtype": input.dtype} | options)
+
+
+def _bernoulli(mode: TrialNoise, input: Tensor, p: float | None = None, **options: Any) -> Tensor:
+    drawn = mode.uniform("torch.bernoulli", tuple(input.shape))
+    return (drawn < (input if p is None else p)).to(input.dtype)
+
+
+def _bernoulli_(mode: TrialNoise, input: Tensor, p: Any = 0.5, **options: Any) -> Tensor:
+    return input.copy_(mode.uniform("torch.bernoulli", tuple(input.shape)) < p)
+
+
+def _cast(drawn: Tensor, options: dict[str, Any]) -> Tensor:
+    # The other options of a new tensor say where its memory lies, which is no matter here.
+    return drawn.to(options.get("device") or drawn.device, options.get("dtype") or drawn.dtype)
+
+
+_ANSWERS: dict[Callable[..., Any], Callable[..., Tensor]] = {
+    F.dropout: _dropout,
+    torch.dropout: _dropout,
+    torch.rand: _rand,
+    torch.rand_like: _rand_like,
+    torch.bernoulli: _bernoulli,
+    torch.Tensor.bernoulli: _bernoulli,
+    torch.Tensor.bernoulli_: _bernoulli_,
+}

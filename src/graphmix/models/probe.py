@@ -1,0 +1,265 @@
+"""What a module must be for GraphMix to train it, tried out on a few nodes.
+
+The module is run on graphs of a handful of nodes, with every submodule's inputs and outputs written down in order.
+Where two runs that ought to agree do not, the first tensor to differ says which submodule is to blame.
+"""
+
+import collections
+import contextlib
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from graphmix.errors import ConfigError
+from graphmix.models.noise_mode import TrialNoise, Watch
+from graphmix.streams import Noise, Purpose, Streams
+
+NODES = 7
+_MIDDLE = NODES // 2
+# PyG's layers hold their sum over neighbours as a submodule; the layer's own name says more.
+_INNER = ".aggr_module"
+_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Event:
+    """A submodule is entered or left.
+
+    Attributes:
+        name: the submodule's.
+        left: whether it is left, with results, or entered, with arguments.
+        values: the floating-point tensors among those.
+        caller: the submodule whose forward pass calls it; "" for the module's own.
+    """
+
+    name: str
+    left: bool
+    values: list[Tensor]
+    caller: str
+
+
+def probe_features(features: int) -> Tensor:
+    """Features to try a module with: `[NODES, features]`."""
+    return torch.randn(NODES, features, generator=torch.Generator().manual_seed(0))
+
+
+def ring() -> Tensor:
+    """A ring of nodes: both directions, int64 `[2, 2 * NODES]`."""
+    nodes = torch.arange(NODES)
+    around = torch.stack([nodes, nodes.roll(-1)])
+    return torch.cat([around, around.flip(0)], dim=1)
+
+
+def no_edges() -> Tensor:
+    """The null graph: int64 `[2, 0]`."""
+    return ring()[:, :0]
+
+
+def probe_noise(trials: int = 1) -> Noise:
+    """Noise to try a module with."""
+    return Streams.from_seeds(range(trials)).at(Purpose.FCN_DROPOUT)
+
+
+def find_features(module: nn.Module) -> int:
+    """Find out how many features a module takes, by trying the numbers that its layers and weights speak of."""
+    if _open_sizes(module):
+        raise ConfigError("the module has layers whose size is open; pass wrap(..., features=)")
+    candidates = list(dict.fromkeys(_candidates(module)))
+    if not candidates:
+        raise ConfigError("nothing in the module says how many features it takes; pass wrap(..., features=)")
+    for features in candidates:
+        with contextlib.suppress(ConfigError):
+            _record_fresh(module.eval(), probe_features(features), ring())
+            return features
+    # The first layer's number is the likely one: what it fails with is worth knowing.
+    _record_fresh(module.eval(), probe_features(candidates[0]), ring())
+    return candidates[0]
+
+
+def try_features(module: nn.Module, features: int) -> int:
+    """Run a module on a given number of features, which also settles the sizes of layers that leave them open."""
+    if _open_sizes(module):
+        with torch.no_grad():
+            module.eval()(probe_features(features), ring())
+    _record_fresh(module.eval(), probe_features(features), ring())
+    return features
+
+
+def _open_sizes(module: nn.Module) -> bool:
+    return any(isinstance(weight, nn.UninitializedParameter) for weight in module.parameters())
+
+
+def _candidates(module: nn.Module) -> Iterator[int]:
+    for part in module.modules():
+        for name in ("in_channels", "in_features"):
+            value = getattr(part, name, None)
+            if isinstance(value, int) and value > 0:
+                yield value
+    for weight in module.parameters():
+        yield from weight.shape
+
+
+def check_module(module: nn.Module, features: int) -> int:
+    """Refuse a module that is no node classifier, or not node-wise on the null graph; return its number of classes."""
+    module, x = copy.deepcopy(module), probe_features(features)
+    for training in (False, True):
+        logits = _record_fresh(module.train(training), x, ring())[-1].values
+        if len(logits) != 1 or logits[0].dim() != 2 or logits[0].shape[0] != NODES:
+            shapes = ", ".join(str(list(value.shape)) for value in logits) or "nothing"
+            raise ConfigError(f"the module gives {shapes} for {NODES} nodes, not logits [nodes, classes]")
+        _check_null_graph(module, x)
+    return logits[0].shape[1]
+
+
+def check_place(module: nn.Module, mix_at: str, features: int) -> None:
+    """Refuse a name that is not that of a submodule which is called just once, in training and in evaluation."""
+    for training in (False, True):
+        events = _record_fresh(module.train(training), probe_features(features), ring())
+        calls = [event for event in events if event.name and not event.left]
+        times = collections.Counter(event.name for event in calls)
+        if times[mix_at] == 0:
+            there = "never calls" if mix_at in dict(module.named_modules()) else "has no submodule"
+            # What the module itself calls comes first: inside of others' layers a cut seldom makes sense.
+            once = [event.name for event in sorted(calls, key=lambda call: call.caller != "") if times[event.name] == 1]
+            raise ConfigError(f"the module {there} {mix_at!r}; mix_at must be one of {', '.join(once[:_NAMED])}")
+        if times[mix_at] > 1:
+            raise ConfigError(
+                f"mix_at names {mix_at!r}, which is called {times[mix_at]} times; name a submodule called once"
+            )
+
+
+def _check_null_graph(module: nn.Module, x: Tensor) -> None:
+    fresh = _record_fresh(module, x, no_edges())
+    bad = _first(fresh, lambda value: not bool(value.isfinite().all()))
+    if bad is not None:
+        raise ConfigError(f"{_blame(module, bad)} gives numbers that are not finite on a graph without edges")
+    # A copy that has seen a graph: what it keeps of one must not turn up in another.
+    warm = copy.deepcopy(module)
+    _record(warm, x, ring())
+    differs = _first_difference(fresh, _record(warm, x, no_edges()), lambda value: value)
+    if differs is not None:
+        raise ConfigError(
+            f"{_blame(module, differs)} gives other results on a graph without edges once it has seen one with edges; "
+            f"{_remedy(module, differs)}"
+        )
+    others = torch.randn(x.shape, generator=torch.Generator().manual_seed(1))
+    others[_MIDDLE] = x[_MIDDLE]
+    changed = _record_fresh(module, others, no_edges())
+    mixes = _first_difference(fresh, changed, lambda value: value[_MIDDLE] if value.shape[:1] == (NODES,) else value)
+    if mixes is not None:
+        raise ConfigError(
+            f"{_blame(module, mixes)} lets a node's result depend on other nodes even without edges"
+            f"{' in training' if module.training else ''}; {_remedy(module, mixes)}"
+        )
+    if not module.training:
+        picks = torch.tensor([_MIDDLE, 0, _MIDDLE, 1])
+        picked = _record_fresh(module, x[picks], no_edges())[-1].values[0]
+        if not close(picked, fresh[-1].values[0][picks]):
+            raise ConfigError("the module's result for a node depends on the node's position; use its features alone")
+
+
+def _record_fresh(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
+    """Record a copy, so that the module itself keeps nothing of the run."""
+    return _record(copy.deepcopy(module), x, edge_index)
+
+
+def _record(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
+    """Run a module in the mode it is in and write down what goes into and comes out of every submodule."""
+    events: list[Event] = []
+    open_calls: list[str] = []
+    before, hooks = x._version, []
+
+    def enter(name: str, values: Any) -> None:
+        events.append(Event(name, False, _floats(values), open_calls[-1] if open_calls else ""))
+        open_calls.append(name)
+
+    def leave(name: str, values: Any) -> None:
+        open_calls.pop()
+        events.append(Event(name, True, _floats(values), open_calls[-1] if open_calls else ""))
+
+    for name, part in module.named_modules():
+        if not name.endswith(_INNER):
+            hooks.append(
+                part.register_forward_pre_hook(lambda _, a, k, name=name: enter(name, (a, k)), with_kwargs=True)
+            )
+            hooks.append(part.register_forward_hook(lambda _, a, out, name=name: leave(name, out)))
+    noise = probe_noise() if module.training else None
+    try:
+        with torch.no_grad(), Watch(), TrialNoise(None if noise is None else noise.keys[0], noise):
+            module(x, edge_index)
+    except ConfigError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        raise ConfigError(
+            f"{_describe(module, open_calls[-1] if open_calls else '')} fails on {len(x)} nodes with {x.shape[1]} "
+            f"features and {edge_index.shape[1]} edges ({reason}); it must take any number of either"
+        ) from error
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if x._version != before:
+        raise ConfigError("the module writes into its features, which all trials share; have it work on a copy")
+    return events
+
+
+def _floats(values: Any) -> list[Tensor]:
+    tensors = (value for value in tree_leaves(values) if isinstance(value, Tensor))
+    # Cloned, since the module may go on to write into them.
+    return [value.detach().clone() for value in tensors if value.is_floating_point()]
+
+
+def _first(events: Iterable[Event], holds: Callable[[Tensor], bool]) -> Event | None:
+    return next((event for event in events if any(map(holds, event.values))), None)
+
+
+def _first_difference(one: list[Event], two: list[Event], part: Callable[[Tensor], Tensor]) -> Event | None:
+    """The first event whose tensors, or the given part of them, differ, if in the end the results differ too."""
+
+    def same(mine: Event, other: Event) -> bool:
+        pairs = list(zip(mine.values, other.values, strict=False))
+        return len(mine.values) == len(other.values) and all(close(part(a), part(b)) for a, b in pairs)
+
+    if len(one) == len(two) and same(one[-1], two[-1]):
+        return None
+    return next((mine for mine, other in zip(one, two, strict=False) if not same(mine, other)), one[-1])
+
+
+def close(one: Tensor, two: Tensor) -> bool:
+    """Whether two tensors differ by rounding at most: a ten-thousandth of the largest number, which sums go through."""
+    if one.shape != two.shape:
+        return False
+    largest = float(one.detach().abs().max()) if one.numel() else 0.0
+    return torch.allclose(one, two, rtol=0, atol=1e-4 * largest + 1e-6)
+
+
+def _blame(module: nn.Module, event: Event) -> str:
+    if event.left or event.caller:
+        return _describe(module, _culprit(event))
+    return f"what the forward pass does before {_describe(module, event.name)}"
+
+
+def _culprit(event: Event) -> str:
+    # Arguments that are wrong are the caller's doing.
+    return event.name if event.left else event.caller
+
+
+def _describe(module: nn.Module, name: str) -> str:
+    kind = type(module.get_submodule(name)).__name__
+    return f"the submodule {name!r} ({kind})" if name else f"the forward pass of {kind}"
+
+
+def _remedy(module: nn.Module, event: Event) -> str:
+    part = module.get_submodule(_culprit(event))
+    if getattr(part, "cached", False):
+        return "pass it cached=False"
+    if "Norm" in type(part).__name__:
+        return "use torch.nn.LayerNorm, which looks at one node at a time"
+    if any("Aggregation" in base.__name__ or "Pooling" in base.__name__ for base in type(part).__mro__):
+        return "leave the pooling out"
+    return "make it work on one node at a time"

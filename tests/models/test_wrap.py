@@ -1,0 +1,604 @@
+"""Somebody else's modules as backbones."""
+
+import copy
+import functools
+import importlib.util
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+from graphmix.data import Graph, synthetic
+from graphmix.errors import ConfigError
+from graphmix.models import GCN, wrap
+from graphmix.sparse.ops import unpack
+from graphmix.streams import Purpose, Streams
+from graphmix.training import Config, Moment, Task, build_optimizer, fcn_loss, fit, gnn_loss
+
+pyg = pytest.importorskip("torch_geometric.nn")
+FEATURES, CLASSES = 9, 3
+SIZES = (FEATURES, 0, CLASSES)
+
+
+def load_examples():
+    path = Path(__file__).parents[2] / "benchmarks" / "wrapped.py"
+    spec = importlib.util.spec_from_file_location("wrapped_examples", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+NETWORKS = load_examples().NETWORKS
+every_network = pytest.mark.parametrize("name", NETWORKS)
+
+
+@functools.cache
+def example(name):
+    """A module and what `wrap` makes of it; making it takes half a second."""
+    build, mix_at = NETWORKS[name]
+    module = build(FEATURES, CLASSES)
+    return module, wrap(module, mix_at)
+
+
+def create(name, trials=2):
+    return example(name)[1].create(Streams.from_seeds(range(trials)), SIZES)
+
+
+def random_graph(seed, nodes=12):
+    rng = np.random.default_rng(seed)
+    x = sp.random(nodes, FEATURES, density=0.5, format="csr", dtype=np.float32, random_state=rng)
+    return Graph.build(x, rng.integers(0, nodes, (2, 2 * nodes)), rng.integers(0, CLASSES, nodes), CLASSES)
+
+
+def noise(trials=2, epoch=0, copies=None):
+    streams = Streams.from_seeds(range(trials))
+    return (streams if copies is None else streams.copies(0, copies)).at(Purpose.FCN_DROPOUT, epoch)
+
+
+class Layers(nn.Module):
+    """A network for one test: `forward` is any function of the module, features and edges."""
+
+    def __init__(self, forward, **parts):
+        super().__init__()
+        self.steps = forward
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, x, edge_index):
+        return self.steps(self, x, edge_index)
+
+
+def two_linear(**choices):
+    def forward(self, x, edge_index):
+        x = F.dropout(x, 0.5, training=self.training)
+        x = F.dropout(self.first(x).relu(), 0.25, training=self.training)
+        return F.dropout(self.second(x), 0.5, training=self.training)
+
+    return Layers(forward, first=nn.Linear(FEATURES, 5), second=nn.Linear(5, CLASSES), **choices)
+
+
+# What a wrapped module computes.
+
+
+def test_pyg_gcn_equals_ours_in_values_gradients_and_halves():
+    graph = random_graph(0)
+    theirs = wrap(pyg.GCN(FEATURES, 16, num_layers=2, out_channels=CLASSES), mix_at="convs.1")
+    theirs = theirs.create(Streams.from_seeds(range(2)), SIZES)
+    names = {"convs.0.lin.weight": "conv1.weight", "convs.1.lin.weight": "conv2.weight"}
+    biases = {"convs.0.bias": "conv1.bias", "convs.1.bias": "conv2.bias"}
+    with torch.no_grad():
+        for name in biases:
+            theirs.weights[name].uniform_(-1, 1)
+    weights = {own: theirs.weights[name].detach().mT.clone().requires_grad_() for name, own in names.items()}
+    weights |= {own: theirs.weights[name].detach()[:, None].clone().requires_grad_() for name, own in biases.items()}
+    ours = GCN(weights, input_dropout=0.0)
+    upstream = torch.randn(2, 12, CLASSES)
+    for place in (graph, graph.null()):
+        hidden = ours.encode(graph.x, place)
+        assert_close(theirs.encode(graph.x, place), hidden)
+        assert_close(theirs.decode(hidden, place), ours.decode(hidden, place))
+        for model in (theirs, ours):
+            for weight in model.parameters():
+                weight.grad = None
+            model(graph.x, place).backward(upstream)
+        for name, own in (names | biases).items():
+            expected = ours.weights[own].grad
+            assert_close(theirs.weights[name].grad, expected.mT if name in names else expected[:, 0])
+
+
+def test_dropout_drops_what_the_stream_says_in_both_halves():
+    graph = random_graph(1)
+    model = wrap(two_linear(), mix_at="second").create(Streams.from_seeds(range(2)), SIZES)
+    given = noise(epoch=4)
+    hidden = model.encode(graph.x, graph, given)
+    logits = model.decode(hidden, graph, given)
+
+    def mask(first, entries, rate):
+        fresh = noise(epoch=4)
+        fresh._draws = first
+        keep = fresh.keep(entries, rate)
+        return unpack(keep.words, entries) * keep.scale
+
+    dropped = graph.x.to_dense() * mask(0, 12 * FEATURES, 0.5).view(2, 12, FEATURES)
+    weights = model.weights
+    mapped = (dropped @ weights["first.weight"].mT + weights["first.bias"][:, None]).relu()
+    expected = mapped * mask(1, 12 * 5, 0.25).view(2, 12, 5)
+    assert_close(hidden, expected)
+    expected = expected @ weights["second.weight"].mT + weights["second.bias"][:, None]
+    # The second half starts 1,024 draws on.
+    assert_close(logits, expected * mask(1024, 12 * CLASSES, 0.5).view(2, 12, CLASSES))
+
+
+@every_network
+@pytest.mark.parametrize("null", [False, True])
+def test_the_two_halves_are_the_whole_module(name, null):
+    module, template = example(name)
+    graph = random_graph(2)
+    place = graph.null() if null else graph
+    expected = copy.deepcopy(module).eval()(graph.x.to_dense(), place.edge_index)
+    assert_close(template(graph.x, place)[0], expected)
+    assert_close(template.decode(template.encode(graph.x.to_dense(), place), place)[0], expected)
+
+
+@every_network
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10_000), node=st.integers(0, 11), noisy=st.booleans())
+def test_node_wise_on_the_null_graph(name, seed, node, noisy):
+    graph = random_graph(seed)
+    model = create(name)
+    changed = graph.x.to_dense()
+    changed[node] += 1.0
+    first, second = (model(x, graph.null(), noise() if noisy else None) for x in (graph.x, changed))
+    others = torch.arange(12) != node
+    assert_close(first[:, others], second[:, others])
+    assert not torch.equal(first[:, node], second[:, node]) or noisy
+
+
+@every_network
+def test_any_rows_can_be_decoded_on_the_null_graph(name):
+    graph = random_graph(3)
+    model = create(name)
+    hidden, picks = model.encode(graph.x, graph.null()), torch.tensor([3, 0, 3])
+    assert_close(model.decode(hidden[:, picks], graph.null()), model.decode(hidden, graph.null())[:, picks])
+
+
+def test_all_that_crosses_the_cut_is_carried():
+    template = example("gcn2")[1]
+    assert template.encode(random_graph(1).x, random_graph(1)).shape == (1, 12, 64 + 64)
+
+    def forward(self, x, edge_index):
+        one = self.first(x)
+        heads, number = one.view(-1, 2, 3), one.sum(1)
+        return self.second(one.relu()) + heads.sum(1) * number[:, None] + self.scale
+
+    module = Layers(forward, first=nn.Linear(FEATURES, 6), second=nn.Linear(6, 3), scale=nn.Parameter(torch.ones(3)))
+    wrapped, graph = wrap(module, mix_at="second"), random_graph(1)
+    assert wrapped.encode(graph.x, graph).shape == (1, 12, 6 + 2 * 3 + 1)
+    assert_close(wrapped(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+
+
+def test_edges_dropped_before_the_cut_are_dropped_alike_after_it():
+    from torch_geometric.utils import dropout_edge
+
+    def gather(x, edge_index):
+        return torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+
+    def forward(self, x, edge_index):
+        edges, _ = dropout_edge(edge_index, p=0.5, training=self.training)
+        h = self.first(x)
+        return self.second(torch.cat([h, self.gather(h, edges)], dim=1), edges)
+
+    second = Gather(lambda both, edges: gather(both[:, :CLASSES], edges) - both[:, CLASSES:])
+    wrapped = wrap(Layers(forward, first=nn.Linear(FEATURES, CLASSES), gather=Gather(gather), second=second), "second")
+    graph = random_graph(1)
+    model = wrapped.create(Streams.from_seeds(range(2)), SIZES)
+    assert not wrapped.network.vectorises  # how many edges stay depends on the trial
+    hidden = model.encode(graph.x, graph, noise())
+    assert not torch.equal(hidden, model.encode(graph.x, graph))
+    assert_close(model(graph.x, graph, noise()), torch.zeros(2, 12, CLASSES))
+
+
+class Gather(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x, edge_index):
+        return self.function(x, edge_index)
+
+
+def test_weights_used_under_two_names_stay_one():
+    shared = nn.Linear(5, 5)
+    module = Layers(
+        lambda self, x, _: self.out(self.two(self.one(self.into(x)).relu())),
+        into=nn.Linear(FEATURES, 5),
+        one=nn.Sequential(shared),
+        two=nn.Sequential(shared),
+        out=nn.Linear(5, CLASSES),
+    )
+    wrapped, graph = wrap(module, mix_at="two"), random_graph(1)
+    assert [name for name in wrapped.weights if "0.weight" in name] == ["one.0.weight"]
+    doubled = replace(wrapped, weights=wrapped.weights | {"one.0.weight": 2 * wrapped.weights["one.0.weight"]})
+    with torch.no_grad():
+        shared.weight *= 2
+    assert_close(doubled(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+
+
+def test_frozen_weights_and_buffers_are_shared_constants():
+    module = two_linear()
+    module.first.requires_grad_(False)
+    model = wrap(module, mix_at="second").create(Streams.from_seeds(range(2)), SIZES)
+    assert list(model.weights) == ["second.weight", "second.bias"]
+    graph = random_graph(1)
+    expected = module.first(graph.x.to_dense()).relu()
+    assert_close(model.encode(graph.x, graph), expected.expand(2, -1, -1))
+
+
+# Trials.
+
+
+@every_network
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_trial_in_a_batch_equals_the_trial_alone(name, batched):
+    graph = random_graph(4)
+    together = replace(create(name, trials=3), batched=batched)
+    alone = replace(example(name)[1].create(Streams.from_seeds([2]), SIZES), batched=batched)
+    assert_close({key: value[2:] for key, value in together.weights.items()}, alone.weights, rtol=0, atol=0)
+    quiet = together(graph.x, graph)
+    assert_close(quiet[2:], alone(graph.x, graph), rtol=1e-5, atol=1e-5)
+    noisy = together(graph.x, graph, noise(3))
+    assert_close(
+        noisy[2:],
+        alone(graph.x, graph, Streams.from_seeds([2]).at(Purpose.FCN_DROPOUT)),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    assert not torch.allclose(quiet[0], quiet[1])
+
+
+@every_network
+@pytest.mark.parametrize("null", [False, True])
+def test_batched_and_looped_agree_in_values_and_gradients(name, null):
+    assert example(name)[1].network.vectorises
+    graph = random_graph(5)
+    place = graph.null() if null else graph
+    looped = create(name)
+    batched = replace(looped, batched=True)
+    found = []
+    for model in (looped, batched):
+        given, copies = noise(), noise(copies=3)
+        hidden = model.encode(graph.x, place, given)
+        logits = model.decode(hidden, place, given)
+        gradients = torch.autograd.grad(logits.square().sum(), list(model.parameters()), allow_unused=True)
+        several = model(graph.x, place, copies)
+        assert several.shape == (6, 12, CLASSES)
+        found.append([hidden, logits, several, model(graph.x, place), *(g for g in gradients if g is not None)])
+    assert_close(found[0], found[1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_trial_s_copies_equal_single_ones(batched, monkeypatch):
+    # Found by name, since the package has a function of the same name; one trial at a time.
+    monkeypatch.setattr(sys.modules["graphmix.models.wrap"], "_AT_ONCE", 1)
+    graph = random_graph(6)
+    model = replace(create("gatv2"), batched=batched)
+    several = model(graph.x, graph, noise(copies=3)).unflatten(0, (2, 3))
+    for copy_ in range(3):
+        streams = Streams.from_seeds(range(2)).copies(copy_, copy_ + 1)
+        assert_close(several[:, copy_], model(graph.x, graph, streams.at(Purpose.FCN_DROPOUT)))
+
+
+@every_network
+def test_dropout_differs_between_trials_epochs_copies_and_halves_but_not_between_runs(name):
+    graph = random_graph(7)
+    model = create(name)
+    same = model.select(torch.tensor([0, 0]))
+    drawn = same(graph.x, graph, noise(epoch=1))
+    assert torch.equal(drawn, same(graph.x, graph, noise(epoch=1)))
+    assert torch.equal(drawn, same(graph.x, graph, noise(epoch=torch.tensor([1]))))
+    assert not torch.allclose(drawn[0], drawn[1])
+    assert not torch.allclose(drawn, same(graph.x, graph, noise(epoch=2)))
+    copies = same(graph.x, graph, noise(copies=2))
+    assert not torch.allclose(copies[0], copies[1])
+    given = noise(epoch=1)
+    first, second = (same.encode(graph.x, graph, given) for _ in range(2))
+    assert not torch.allclose(first, second)
+
+
+def test_other_random_numbers_come_from_the_streams_too():
+    def forward(self, x, edge_index):
+        x = self.first(x)
+        if self.training:
+            x = x + torch.rand_like(x) + torch.bernoulli(torch.full_like(x, 0.5))
+            x = x * torch.empty_like(x).copy_(x * 0).bernoulli_(0.9) + self.noisy(x, edge_index)
+        return self.second(x)
+
+    noisy = Gather(lambda x, _: x + (torch.rand(x.size(0), 1) + torch.rand((x.size(0), 1))))
+    module = Layers(forward, first=nn.Linear(FEATURES, 5), second=nn.Linear(5, CLASSES), noisy=noisy)
+    graph = random_graph(1)
+    model = wrap(module, mix_at="second").create(Streams.from_seeds(range(3)), SIZES)
+    before = torch.random.get_rng_state()
+    drawn = model(graph.x, graph, noise(3))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(drawn, model(graph.x, graph, noise(3)))
+    assert_close(drawn, replace(model, batched=True)(graph.x, graph, noise(3)))
+    alone = model.select(torch.tensor([1]))
+    assert_close(drawn[1:2], alone(graph.x, graph, Streams.from_seeds([1]).at(Purpose.FCN_DROPOUT)))
+
+
+def test_select_sends_gradients_back_to_the_right_trials():
+    graph = random_graph(1)
+    model = create("sage", trials=4)
+    model.select(torch.tensor([2, 0]))(graph.x, graph)[0].sum().backward()
+    touched = model.weights["conv2.lin_l.weight"].grad.abs().sum((1, 2)) > 0
+    assert touched.tolist() == [False, False, True, False]
+
+
+# What is left alone.
+
+
+def test_the_module_and_the_generator_stay_as_they_were():
+    build, mix_at = NETWORKS["gin"]
+    module = build(FEATURES, CLASSES).train()
+    before = copy.deepcopy(module.state_dict())
+    state = torch.random.get_rng_state()
+    wrapped = wrap(module, mix_at)
+    model = wrapped.create(Streams.from_seeds(range(2)), SIZES)
+    graph = random_graph(1)
+    model(graph.x, graph, noise()).sum().backward()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 1
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert_close(module.state_dict(), before, rtol=0, atol=0)
+    assert module.training
+    assert all(weight.grad is None for weight in module.parameters())
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+
+
+def test_initial_weights_are_reset_where_there_is_a_reset_and_given_elsewhere():
+    module = two_linear(shift=nn.Parameter(torch.tensor([1.5])))
+    model = wrap(module, mix_at="second").create(Streams.from_seeds(range(3)), SIZES)
+    assert model.weights["shift"].flatten().tolist() == [1.5] * 3
+    weight = model.weights["first.weight"]
+    assert weight.shape == (3, 5, FEATURES)
+    assert weight.abs().max() <= FEATURES**-0.5  # torch's bound for a linear layer
+    assert len({tuple(trial.flatten().tolist()) for trial in weight}) == 3
+    module.reset_parameters = lambda: nn.init.zeros_(module.first.weight)
+    assert not torch.equal(module.first.weight, torch.zeros(5, FEATURES))
+
+
+def test_a_module_s_own_reset_wins():
+    class Own(nn.Linear):
+        def reset_parameters(self):
+            nn.init.constant_(self.weight, 0.25)
+            nn.init.zeros_(self.bias)
+
+        def forward(self, x, edge_index):
+            return self.act(super().forward(x))
+
+    module = Own(FEATURES, CLASSES)
+    module.act = nn.PReLU()
+    nn.init.constant_(module.act.weight, 0.7)
+    model = wrap(module, mix_at="act").create(Streams.from_seeds(range(2)), SIZES)
+    assert_close(model.weights["weight"], torch.full((2, CLASSES, FEATURES), 0.25))
+    assert_close(model.weights["act.weight"], torch.full((2, 1), 0.7))
+
+
+def test_layers_of_open_size_are_settled_by_the_given_number_of_features():
+    def build():
+        return Layers(lambda s, x, e: s.two(s.one(x, e).relu(), e), one=pyg.SAGEConv(-1, 5), two=pyg.SAGEConv(-1, 3))
+
+    with pytest.raises(ConfigError, match="size is open; pass wrap"):
+        wrap(build(), mix_at="two")
+    model = wrap(build(), mix_at="two", features=FEATURES).create(Streams.from_seeds(range(2)), SIZES)
+    assert model.weights["one.lin_l.weight"].shape == (2, 5, FEATURES)
+
+
+def test_no_torch_geometric_is_needed():
+    code = (
+        "import sys; sys.modules['torch_geometric'] = None\n"
+        "import torch; from torch import nn; from graphmix.models import wrap\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self): super().__init__(); self.a, self.b = nn.Linear(4, 3), nn.Linear(3, 2)\n"
+        "    def forward(self, x, edge_index): return self.b(self.a(x).relu())\n"
+        "assert list(wrap(Net(), 'b').weights) == ['a.weight', 'a.bias', 'b.weight', 'b.bias']\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# Training.
+
+
+@every_network
+def test_steps_of_both_kinds_reduce_the_loss(name):
+    graph, split = synthetic(nodes=60, features=20, labels_per_class=4, seed=3)
+    config = Config.for_dataset("", trials=2, epochs=10, perturbations=2, learning_rate=0.02)
+    task, streams = Task.build(graph, split, config), Streams.from_seeds(range(2))
+    build, mix_at = NETWORKS[name]
+    model = wrap(build(20, graph.num_classes), mix_at).create(streams, (20, 0, graph.num_classes))
+    optimizer = build_optimizer(model, config)
+
+    def losses(weight=None):
+        moment = Moment(5, weight)
+        return torch.stack([gnn_loss(model, task, streams, moment), fcn_loss(model, task, config, streams, moment)])
+
+    before = losses().detach()
+    for _ in range(15):
+        optimizer.zero_grad()
+        losses().sum().backward()
+        optimizer.step()
+    assert (losses() < before).all()
+    optimizer.zero_grad()
+    losses(weight=1.0).sum().backward()
+    assert all(weight.grad.isfinite().all() for weight in model.parameters())
+
+
+def test_a_trial_s_curves_do_not_depend_on_its_batch():
+    graph, split = synthetic(nodes=60, features=20, labels_per_class=4, seed=3)
+    build, mix_at = NETWORKS["sage"]
+    wrapped = wrap(build(20, graph.num_classes), mix_at)
+    config = Config.for_dataset("", trials=3, epochs=12, perturbations=2)
+    together = fit(graph, split, config, model=wrapped, device="cpu", chunk=3)
+    alone = fit(graph, split, replace(config, trials=1, seed=2), model=wrapped, device="cpu")
+    assert torch.equal(together.history.val_accuracy[2], alone.history.val_accuracy[0])
+    assert_close(together.history.loss[2], alone.history.loss[0])
+    assert together.history.loss[0, -1] != together.history.loss[1, -1]
+
+
+@pytest.mark.gpu
+@every_network
+def test_cuda_trains_batched_as_looped(name):
+    graph, streams = random_graph(1).to("cuda"), Streams.from_seeds(range(3), "cuda")
+    model = example(name)[1].create(streams, SIZES)
+    assert model.batched
+    epoch = torch.tensor([3], device="cuda")
+    for when in (None, streams.at(Purpose.GNN_DROPOUT, epoch)):
+        second = None if when is None else streams.at(Purpose.GNN_DROPOUT, epoch)
+        looped = replace(model, batched=False)(graph.x, graph, second)
+        assert_close(model(graph.x, graph, when), looped, rtol=1e-4, atol=1e-5)
+    host = replace(model, weights={key: value.cpu() for key, value in model.weights.items()})
+    again = host(random_graph(1).x, random_graph(1), noise(3, epoch=3))
+    noisy = model(graph.x, graph, streams.at(Purpose.FCN_DROPOUT, epoch))
+    assert_close(noisy.cpu(), again, rtol=1e-3, atol=1e-4)
+
+
+# What is refused.
+
+
+def norm_between(norm):
+    return Layers(
+        lambda self, x, e: self.two(self.norm(self.one(x, e)).relu(), e),
+        one=pyg.GCNConv(FEATURES, 5),
+        norm=norm,
+        two=pyg.GCNConv(5, CLASSES),
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (norm_between(nn.BatchNorm1d(5)), r"'norm' \(BatchNorm1d\) lets .* in training; use torch.nn.LayerNorm"),
+        (norm_between(pyg.BatchNorm(5)), r"'norm.module' \(BatchNorm1d\) lets .* in training; use torch.nn.LayerNorm"),
+        (norm_between(pyg.GraphNorm(5)), r"'norm' \(GraphNorm\) lets .* without edges; use torch.nn.LayerNorm"),
+        (norm_between(pyg.PairNorm()), r"'norm' \(PairNorm\) lets .* without edges; use torch.nn.LayerNorm"),
+        (norm_between(pyg.LayerNorm(5)), r"'norm' \(LayerNorm\) lets .* without edges; use torch.nn.LayerNorm"),
+        (norm_between(nn.Softmax(dim=0)), r"'norm' \(Softmax\) lets .*; make it work on one node at a time"),
+    ],
+    ids=["batch norm", "pyg batch norm", "graph norm", "pair norm", "layer norm", "softmax"],
+)
+def test_a_submodule_that_mixes_nodes_is_named(module, message):
+    with pytest.raises(ConfigError, match=message):
+        wrap(module, mix_at="two")
+
+
+def test_pooling_over_all_nodes_is_named():
+    module = Layers(
+        lambda self, x, e: self.two(self.one(x) + self.pool(x)),
+        pool=pyg.MeanAggregation(),
+        one=nn.Linear(FEATURES, FEATURES),
+        two=nn.Linear(FEATURES, CLASSES),
+    )
+    with pytest.raises(ConfigError, match=r"'pool' \(MeanAggregation\) lets .*; leave the pooling out"):
+        wrap(module, mix_at="two")
+
+
+def test_layer_norm_by_node_is_welcome():
+    assert wrap(norm_between(nn.LayerNorm(5)), mix_at="two").network.classes == CLASSES
+    assert wrap(norm_between(pyg.LayerNorm(5, mode="node")), mix_at="two").network.classes == CLASSES
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        pyg.GCNConv(5, 5, cached=True),
+        pyg.SGConv(5, 5, cached=True),
+        pyg.APPNP(2, 0.1, cached=True),
+        pyg.GCN2Conv(5, 0.1, cached=True),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_a_layer_that_keeps_its_first_graph_is_named(layer):
+    def forward(self, x, edge_index):
+        x = self.one(x).relu()
+        arguments = (x, x, edge_index) if isinstance(layer, pyg.GCN2Conv) else (x, edge_index)
+        return self.two(self.keeps(*arguments))
+
+    module = Layers(forward, one=nn.Linear(FEATURES, 5), keeps=layer, two=nn.Linear(5, CLASSES))
+    with pytest.raises(ConfigError, match=r"'keeps' .* once it has seen one with edges; pass it cached=False"):
+        wrap(module, mix_at="two")
+
+
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (lambda s, x, e: s.two(s.one(x).softmax(dim=0)), r"before the submodule 'two' \(Linear\) lets"),
+        (lambda s, x, e: s.two(s.one(x)) - x.mean(), r"the forward pass of Layers lets a node's result depend"),
+        (lambda s, x, e: s.two(s.one(x)).mean(0), r"gives \[3\] for 7 nodes, not logits"),
+        (lambda s, x, e: (s.two(s.one(x)), x), r"gives \[7, 3\], \[7, 9\] for 7 nodes, not logits"),
+        (lambda s, x, e: s.two(s.two(s.one(x)) @ s.two.weight), "'two', which is called 2 times"),
+        (lambda s, x, e: s.two(s.one(F.dropout(x))), "dropout is on in evaluation too"),
+        (lambda s, x, e: s.two(s.one(x + torch.rand_like(x))), "calls torch.rand_like in evaluation too"),
+        (
+            lambda s, x, e: s.two(s.one(x + torch.randn_like(x) if s.training else x)),
+            "draws random numbers with randn_like",
+        ),
+        (
+            lambda s, x, e: s.two(s.one(x + torch.rand(FEATURES) if s.training else x)),
+            "draws random numbers with rand, .* of a shape that follows from the features",
+        ),
+        (lambda s, x, e: s.two(s.one(x.add_(1))), "writes into its features"),
+        (lambda s, x, e: s.two(s.one(x) / e.shape[1]), "before the submodule 'two' .* not finite on a graph without"),
+        (lambda s, x, e: s.two(s.one(x) + torch.arange(len(x))[:, None]), "depends on the node's position"),
+        (lambda s, x, e: s.two(s.one(x)) if x.sum() > 1e9 else s.two(s.one(x)) + 1, "cannot be cut at 'two'"),
+        (lambda s, x, e: x.size(0) * s.two(s.one(x)) / x.size(0), "'size', of type int, is computed before 'two'"),
+        (lambda s, x, e: s.one(x)[:, :3], "the module never calls 'two'; mix_at must be one of one$"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_a_forward_pass_that_cannot_be_trained_is_refused_in_one_sentence(forward, message):
+    module = Layers(forward, one=nn.Linear(FEATURES, 5), two=nn.Linear(5, CLASSES))
+    with pytest.raises(ConfigError, match=message) as raised:
+        wrap(module, mix_at="two")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_layer_over_the_node_axis_is_named():
+    module = Layers(lambda s, x, e: s.two(s.over(x.T).T), over=nn.Linear(40, 40), two=nn.Linear(FEATURES, CLASSES))
+    with pytest.raises(ConfigError, match=r"'over' \(Linear\) fails on 7 nodes with 9 features .* any number"):
+        wrap(module, mix_at="two", features=FEATURES)
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(ConfigError, match=r"no submodule 'conv3'; mix_at must be one of conv1, conv2, conv1.lin_l"):
+        wrap(NETWORKS["sage"][0](FEATURES, CLASSES), mix_at="conv3")
+
+
+def test_what_is_no_module_or_has_no_weights_is_refused():
+    with pytest.raises(ConfigError, match=r"only a torch.nn.Module can be wrapped, not a str"):
+        wrap("gcn", mix_at="conv1")
+    with pytest.raises(ConfigError, match="no weights to train"):
+        wrap(Layers(lambda s, x, e: s.act(x), act=nn.ReLU()), mix_at="act", features=4)
+    with pytest.raises(ConfigError, match="nothing in the module says how many features"):
+        wrap(Layers(lambda s, x, e: s.act(x), act=nn.ReLU()), mix_at="act")
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    wrapped, streams = example("sage")[1], Streams.from_seeds([0])
+    with pytest.raises(ConfigError, match="made for 9 features, the graph has 8"):
+        wrapped.create(streams, (8, 16, CLASSES))
+    with pytest.raises(ConfigError, match="made for 3 classes, the graph has 4"):
+        wrapped.create(streams, (FEATURES, 16, 4))
+    with pytest.raises(ConfigError, match="made for 9 features, not for the 5 given"):
+        wrapped.encode(torch.zeros(12, 5), random_graph(1))
