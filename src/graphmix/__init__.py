@@ -8,15 +8,16 @@ Example:
     torch.Size([2, 300])
 """
 
-from graphmix.data import DATASETS, Dataset, Graph, Split, load, synthetic
+from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
-from graphmix.models import GCN, Backbone
+from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
 from graphmix.streams import Streams
 from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
 from graphmix.training.runs import Run, load_run, train
 
 __all__ = [
     "DATASETS",
+    "GAT",
     "GCN",
     "Backbone",
     "Config",
@@ -26,18 +27,24 @@ __all__ = [
     "Fit",
     "Graph",
     "GraphMixError",
+    "GraphUNet",
     "Run",
     "RunError",
     "Split",
     "Streams",
     "Task",
+    "Wrapped",
     "build_model",
     "build_optimizer",
+    "dual",
     "evaluate",
     "fit",
     "load",
     "load_run",
+    "make_split",
+    "split_seeds",
     "step_loss",
     "synthetic",
     "train",
+    "wrap",
 ]

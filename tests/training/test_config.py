@@ -39,6 +39,24 @@ def test_given_values_win_over_the_reading_and_none_is_not_given():
     assert (config.rampup_start, config.rampup_end) == (100, 200)
 
 
+def test_the_appendix_by_dataset_and_backbone():
+    gat = Config.for_dataset("cora", backbone="gat")
+    assert (gat.hidden, gat.heads, gat.learning_rate, gat.weight_decay) == (8, 8, 0.005, 5e-4)
+    assert (gat.input_dropout, gat.hidden_dropout, gat.alpha, gat.gamma) == (0.5, 0.5, 1.0, 1.0)
+    gat = Config.for_dataset("pubmed", backbone="gat")
+    assert (gat.input_dropout, gat.hidden_dropout, gat.alpha, gat.gamma) == (0.2, 0.2, 0.1, 10.0)
+    physics = Config.for_dataset("coauthor-physics")
+    assert (physics.hidden, physics.learning_rate, physics.weight_decay, physics.epochs) == (64, 0.001, 5e-4, 2000)
+    assert (physics.alpha, physics.gamma, physics.rampup_start, physics.rampup_end) == (1.0, 1.0, 500, 1000)
+    full = Config.for_dataset("cora-full")
+    assert (full.input_dropout, full.weight_decay, full.gamma, full.epochs) == (0.2, 0.0, 10.0, 5000)
+    assert (full.rampup_start, full.rampup_end) == (500, 1000)
+    bitcoin = Config.for_dataset("bitcoin-otc")
+    assert (bitcoin.hidden, bitcoin.learning_rate, bitcoin.weight_decay, bitcoin.epochs) == (128, 0.01, 0.0, 150)
+    assert (bitcoin.alpha, bitcoin.gamma, bitcoin.rampup_start, bitcoin.rampup_end) == (0.1, 0.1, 75, 125)
+    assert bitcoin.input_dropout == 0.5
+
+
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
@@ -60,8 +78,8 @@ def test_given_values_win_over_the_reading_and_none_is_not_given():
         ({"rampup_start": 50, "rampup_end": 20}, "rampup_end (20) must not come before rampup_start (50)"),
         ({"unlabeled": "some"}, "unlabeled must be 'all', 'labeled' or a number of nodes from 1 up, not 'some'"),
         ({"unlabeled": 0}, "unlabeled must be"),
-        ({"method": "magic"}, "method must be one of graphmix, supervised, not 'magic'"),
-        ({"backbone": "mlp"}, "backbone must be one of gcn"),
+        ({"method": "magic"}, "method must be one of graphmix, supervised, fcn, self-training, fcn-self-training, not"),
+        ({"backbone": "mlp"}, "backbone must be one of"),
         ({"fcn_loss": "mse"}, "fcn_loss must be one of"),
         ({"reading": "mine"}, "reading must be one of paper, released"),
         ({"trials": "5"}, "trials must be a whole number, not '5'"),
@@ -71,6 +89,13 @@ def test_given_values_win_over_the_reading_and_none_is_not_given():
         ({"epochs": 10**12}, "epochs must be at most"),
         ({"epochs": "10"}, "epochs must be a whole number, not '10'"),
         ({"reading": ["paper"]}, "reading must be one of"),
+        ({"optimisation": "both"}, "optimisation must be one of alternate, joint, not 'both'"),
+        ({"predictor": "mlp"}, "predictor must be one of auto, gnn, fcn, not 'mlp'"),
+        ({"joint_weight": -1}, "joint_weight must be at least 0"),
+        ({"heads": 0}, "heads must be at least 1"),
+        ({"attention_dropout": 1}, "attention_dropout must be at least 0 and below 1"),
+        ({"pool_ratios": 0.5}, "pool_ratios must be a list of numbers, not 0.5"),
+        ({"pool_ratios": ["half"]}, "pool_ratios must be a finite number, not 'half'"),
         ({"depth": 3}, "there is no hyperparameter 'depth'"),
     ],
 )

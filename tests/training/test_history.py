@@ -6,7 +6,7 @@ from graphmix.training.history import Best
 def run(accuracies, ties):
     best = Best.none(2)
     for epoch, (val, test) in enumerate(accuracies):
-        best.update_(torch.tensor([epoch]), torch.tensor(val), torch.tensor(test), ties=ties)
+        best.update_(torch.tensor([epoch]), torch.tensor(val), torch.tensor(val), torch.tensor(test), ties=ties)
     return best
 
 
@@ -29,3 +29,10 @@ def test_the_last_of_equally_good_epochs_counts():
 
 def test_a_validation_accuracy_of_zero_still_counts():
     assert run([([0.0, 0.0], [0.0, 0.0])], "first").epoch.tolist() == [0, 0]
+
+
+def test_epochs_are_chosen_by_the_score_whatever_the_accuracies():
+    best = Best.none(1)
+    for epoch, (score, val) in enumerate([(0.4, 0.9), (0.6, 0.8), (0.5, 0.95)]):
+        best.update_(*(torch.tensor([value]) for value in (epoch, score, val, 0.0)), ties="first")
+    assert (best.epoch.item(), round(best.score.item(), 3), round(best.val.item(), 3)) == (1, 0.6, 0.8)

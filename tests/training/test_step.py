@@ -13,7 +13,7 @@ from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Purpose
 from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step
-from graphmix.training.step import draw_unlabeled
+from graphmix.training.step import draw_unlabeled, joint_loss
 
 TRIALS = 3
 
@@ -250,3 +250,99 @@ def test_test_labels_change_nothing_but_test_accuracy(reading):
     for name, weight in first.weights.items():
         assert torch.equal(weight, second.weights[name])
     assert not torch.equal(first.test_accuracy, second.test_accuracy)
+
+
+def labels_alone(model, task, place, streams, purpose, epoch):
+    logits = model(task.x, place, streams.at(purpose, epoch))
+    return cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
+
+
+@pytest.mark.parametrize(("method", "purpose"), [("self-training", "GNN"), ("fcn-self-training", "FCN")])
+def test_self_training_adds_the_predicted_targets_to_the_labels(method, purpose):
+    epoch = 30
+    model, task, config, streams = setup(method=method, gamma=2.5)
+    place, purpose = (task.graph, Purpose.GNN_DROPOUT) if purpose == "GNN" else (task.null, Purpose.FCN_DROPOUT)
+    targets = predict_targets(model, task, config, streams, epoch, task.unlabeled)
+    logits = model(task.x, place, streams.at(purpose, epoch))
+    expected = labels_alone(model, task, place, streams, purpose, epoch)
+    for trial in range(TRIALS):
+        soft = F.cross_entropy(logits[trial, task.unlabeled.index[0]], targets[trial])
+        loss = step_loss(model, task, config, streams, epoch)[trial]
+        assert_close(loss, expected[trial] + 2.5 * soft, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["self-training", "fcn-self-training"])
+def test_self_training_without_its_targets_is_training_on_the_labels(method):
+    for choices in ({"gamma": 0.0}, {"rampup_start": 35, "rampup_end": 39}):
+        model, task, config, streams = setup(method=method, **choices)
+        place, purpose = (
+            (task.graph, Purpose.GNN_DROPOUT) if method == "self-training" else (task.null, Purpose.FCN_DROPOUT)
+        )
+        expected = labels_alone(model, task, place, streams, purpose, 30)
+        assert torch.equal(step_loss(model, task, config, streams, 30), expected)
+
+
+def test_the_fcn_alone_sees_no_edges_and_no_targets(monkeypatch):
+    model, task, config, streams = setup(method="fcn")
+    monkeypatch.setattr(step, "predict_targets", lambda *_: pytest.fail("the FCN alone has no targets"))
+    expected = labels_alone(model, task, task.null, streams, Purpose.FCN_DROPOUT, 30)
+    assert torch.equal(step_loss(model, task, config, streams, 30), expected)
+    assert task.judged is task.null
+
+
+@pytest.mark.parametrize(
+    ("choices", "judged"),
+    [
+        ({"method": "graphmix"}, "graph"),
+        ({"method": "graphmix", "predictor": "fcn"}, "null"),
+        ({"method": "fcn", "predictor": "gnn"}, "graph"),
+        ({"method": "fcn-self-training"}, "graph"),
+    ],
+)
+def test_the_predictor_can_be_chosen(choices, judged):
+    _, task, _, _ = setup(**choices)
+    assert task.judged is getattr(task, judged)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 2.0])
+def test_joint_optimisation_is_the_weighted_sum_and_flips_no_coin(weight):
+    model, task, config, streams = setup(optimisation="joint", joint_weight=weight)
+    for epoch in (3, 30):
+        moment = Moment.at(config, epoch)
+        expected = gnn_loss(model, task, streams, moment) + weight * fcn_loss(model, task, config, streams, moment)
+        assert_close(step_loss(model, task, config, streams, epoch), expected)
+        assert_close(joint_loss(model, task, config, streams, moment), expected)
+
+
+@pytest.mark.parametrize(("mixup", "targets"), [(False, False), (False, True), (True, False), (True, True)])
+def test_the_ablations_switches_change_the_terms_they_name(mixup, targets, monkeypatch):
+    """α = 0 leaves every pair unmixed, γ = 0 leaves the targets out; neither touches the other or the GNN's loss."""
+    epoch = 30
+    switches = {"alpha": 0.7 if mixup else 0.0, "gamma": 2.0 if targets else 0.0}
+    model, task, config, streams = setup(**switches)
+    if not targets:
+        monkeypatch.setattr(step, "predict_targets", lambda *_: pytest.fail("targets are switched off"))
+    loss = fcn_loss(model, task, config, streams, Moment.at(config, epoch))
+    noise = streams.at(Purpose.FCN_DROPOUT, epoch)
+    hidden = model.encode(task.x, task.null, noise)
+    monkeypatch.undo()
+
+    def term(nodes, wanted, purpose):
+        mixing = streams.at(purpose, epoch)
+        picks = nodes.index.shape[1]
+        lam = draw_lambda(0.7, mixing, picks)[..., None] if mixup else 1.0
+        partner = draw_partners(mixing, nodes.count, picks) if mixup else torch.arange(picks).expand(TRIALS, -1)
+        own, wanted = nodes.of(hidden), wanted.expand(TRIALS, -1, -1)
+        pair = partner[..., None]
+        mixed = lam * own + (1 - lam) * own.gather(1, pair.expand_as(own))
+        mixed_targets = lam * wanted + (1 - lam) * wanted.gather(1, pair.expand_as(wanted))
+        return cross_entropy(model.decode(mixed, task.null), mixed_targets, nodes.weight)
+
+    expected = term(task.labeled, task.targets, Purpose.MIXING_LABELED)
+    if targets:
+        predicted = predict_targets(model, task, config, streams, epoch, task.unlabeled)
+        expected = expected + 2.0 * term(task.unlabeled, predicted, Purpose.MIXING_UNLABELED)
+    assert_close(loss, expected, rtol=1e-4, atol=1e-5)
+    plain_model, plain_task, plain_config, _ = setup()
+    ordinary = gnn_loss(plain_model, plain_task, streams, Moment.at(plain_config, epoch))
+    assert torch.equal(gnn_loss(model, task, streams, Moment.at(config, epoch)), ordinary)

@@ -1,6 +1,7 @@
 """The paper, one short function per equation: torch in, torch out, no data and no models."""
 
-from graphmix.method.losses import LOSSES, accuracy, cross_entropy
+from graphmix.method.losses import LOSSES, cross_entropy
+from graphmix.method.metrics import accuracy, f1
 from graphmix.method.mixing import draw_lambda, draw_partners, draw_positions, mix
 from graphmix.method.schedule import ramp_up
 from graphmix.method.softmax import log_softmax, softmax
@@ -13,6 +14,7 @@ __all__ = [
     "draw_lambda",
     "draw_partners",
     "draw_positions",
+    "f1",
     "log_softmax",
     "mix",
     "ramp_up",

@@ -1,4 +1,4 @@
-"""Losses and accuracy: one number per trial."""
+"""Losses: one number per trial."""
 
 from collections.abc import Callable
 
@@ -34,17 +34,6 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Ten
     log_no = (1 - log_yes.exp()).clamp_min(torch.finfo(logits.dtype).tiny).log()
     entropy = targets * log_yes + (1 - targets) * log_no
     return -(entropy.mean(dim=2) * weight).sum(dim=1)
-
-
-def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of nodes whose largest logit is the label's, the first of equals: `[trials]`, NaN without nodes.
-
-    Args:
-        logits: `[trials, nodes, classes]`.
-        labels: int64 `[trials or 1, nodes]`; nodes with the label -1 do not count.
-    """
-    # Counted in whole numbers: epochs that are right on as many nodes tie exactly.
-    return (logits.argmax(dim=2) == labels).sum(dim=1) / (labels >= 0).sum(dim=1)
 
 
 LOSSES: dict[str, Loss] = {

@@ -1,9 +1,11 @@
 """A batch of trials in training: its state, and one epoch of it."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from graphmix.method import accuracy
+from graphmix.method import accuracy, f1
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
 from graphmix.training.config import Config
@@ -24,11 +26,11 @@ class Batch:
         curves: loss, validation and test accuracy, `[3, epochs, trials]`.
     """
 
-    def __init__(self, task: Task, config: Config, trials: list[int]):
+    def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None):
         device = task.device
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
-        self._model = build_model(task, config, self._streams)
+        self._model = build_model(task, config, self._streams, network)
         self._optimizer = build_optimizer(self._model, config)
         coins = flip_coins(config, self._streams, config.epochs)
         self._heads: list[int] = coins.sum(dim=1).tolist()
@@ -51,12 +53,37 @@ class Batch:
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
         self._optimizer.zero_grad()
         loss.sum().backward()
+        self._fill_gradients()
         self._optimizer.step()
-        val, test = evaluate(self._model, self._task)
-        self.best.update_(self._epoch, val, test, ties=self._config.ties)
+        score, val, test = self._judge()
+        self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
         self._keep_improved()
         self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test])[:, None])
         self._epoch += 1
+
+    @torch.no_grad()
+    def _judge(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What epochs are chosen by, validation and test accuracy: `[trials]` each."""
+        logits = self._model(self._task.x, self._task.judged)
+        val, test = accuracies(logits, self._task)
+        if self._config.select_by == "accuracy":
+            return val, val, test
+        nodes = self._task.val
+        return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test
+
+    def _fill_gradients(self) -> None:
+        # A weight that no trial of the batch used in this step, say of attention when all coins show heads: Adam would
+        # pass over it, though it updates the same weight where another trial of the batch has used it.
+        for weight in self._model.parameters():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+
+    @torch.no_grad()
+    def test_f1(self) -> Tensor:
+        """F1 on the test nodes of every class, by each trial's network at its best epoch: `[trials, classes]`."""
+        best = replace(self._model, weights=self.kept)
+        picked = self._task.test.of(best(self._task.x, self._task.judged))
+        return f1(picked.argmax(dim=2), self._task.test.labels, self._task.graph.num_classes)
 
     @torch.no_grad()
     def _keep_improved(self) -> None:
@@ -65,10 +92,11 @@ class Batch:
             torch.where(improved, weight, self.kept[name], out=self.kept[name])
 
 
-def build_model(task: Task, config: Config, streams: Streams) -> Backbone:
-    """Create the configured network for a task, with initial weights from each trial's stream."""
+def build_model(task: Task, config: Config, streams: Streams, network: Backbone | None = None) -> Backbone:
+    """Create a network for a task, the configured one or that given, with initial weights from each trial's stream."""
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
-    return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
+    maker = BACKBONES[config.backbone] if network is None else network
+    return maker.create(streams, sizes, bias=config.bias, **config.options())
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
@@ -85,7 +113,10 @@ def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
 
 @torch.no_grad()
 def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
-    """Validation and test accuracy of the GNN, without dropout: `[trials]` each."""
-    logits = model(task.x, task.graph)
-    val, test = (accuracy(nodes.of(logits), nodes.labels) for nodes in (task.val, task.test))
-    return val, test
+    """Validation and test accuracy, without dropout: `[trials]` each."""
+    return accuracies(model(task.x, task.judged), task)
+
+
+def accuracies(logits: Tensor, task: Task) -> tuple[Tensor, Tensor]:
+    """Validation and test accuracy of logits `[trials, nodes, classes]`: `[trials]` each."""
+    return accuracy(task.val.of(logits), task.val.labels), accuracy(task.test.of(logits), task.test.labels)

@@ -1,6 +1,5 @@
 """Every choice a run makes: frozen, validated once, written to its folder."""
 
-import math
 import numbers
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
@@ -8,35 +7,21 @@ from typing import Any, Self
 from graphmix.errors import ConfigError
 from graphmix.method import LOSSES
 from graphmix.models import BACKBONES
+from graphmix.training.settings import (
+    CUSTOM,
+    GAMMAS,
+    METHODS,
+    OPTIMISATIONS,
+    PREDICTORS,
+    RAMPS,
+    READINGS,
+    SELECTIONS,
+    SETTINGS,
+    USUAL_RAMP,
+)
 
 _LARGEST = 2**31 - 1
 _HUGE = 1e30
-METHODS = ("graphmix", "supervised")
-
-# Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
-READINGS: dict[str, dict[str, Any]] = {
-    "paper": {
-        "fcn_loss": "cross-entropy",
-        "unlabeled": "all",
-        "lambda_per": "pair",
-        "rampup_before": 0.0,
-        "binarise": False,
-        "ties": "first",
-    },
-    "released": {
-        "fcn_loss": "binary-cross-entropy",
-        "unlabeled": "labeled",
-        "lambda_per": "batch",
-        "rampup_before": math.exp(-5.0),
-        "binarise": True,
-        "ties": "last",
-    },
-}
-# γ by reading and dataset: the paper's appendix and the released code's scripts give opposite values.
-GAMMAS: dict[str, dict[str, float]] = {
-    "paper": {"cora": 1.0, "citeseer": 1.0, "pubmed": 10.0},
-    "released": {"cora": 10.0, "citeseer": 10.0, "pubmed": 1.0},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +29,28 @@ class Config:
     """The hyperparameters of a run, with the paper's defaults; the paper's symbol in brackets.
 
     Attributes:
-        method: "graphmix", or "supervised" for the GNN alone.
-        backbone: the network, by name.
+        method: what is trained, and how: a key of `METHODS`.
+        backbone: the network, a key of `BACKBONES`; "custom" for one given to `fit` as an object.
+        optimisation: whether GraphMix's steps "alternate" between the FCN's loss and the GNN's as a coin falls, or are
+            "joint", on the weighted sum of both.
+        joint_weight: weight of the FCN's loss in that sum [λ].
+        predictor: which network predicts and is judged, "gnn" or "fcn"; "auto" is the GNN for every method but "fcn".
         reading: which reading of the method the defaults came from; recorded, changes nothing by itself.
         trials: how many times to train, side by side.
         seed: trial i uses seed + i.
         epochs: parameter updates [N].
         learning_rate: Adam's step size.
         weight_decay: L2 penalty on every weight.
-        hidden: units in the hidden layer.
+        hidden: units in the hidden layer, of each head for a GAT.
         input_dropout: share of the input dropped.
         hidden_dropout: share of the hidden layer dropped.
+        attention_dropout: share of a GAT's attention dropped.
+        heads: attention heads of a GAT's hidden layer.
+        output_heads: attention heads of its output layer, averaged.
+        pool_ratios: share of the nodes that each pooling of a Graph U-Net keeps.
         bias: whether the layers have biases.
-        alpha: of Beta(α, α), from which the mixing weight is drawn [α]; 0 mixes nothing.
-        gamma: peak weight of the unsupervised loss [γ].
+        alpha: of Beta(α, α), from which the mixing weight is drawn [α]; 0 switches mixup off.
+        gamma: peak weight of the loss on predicted targets [γ]; 0 switches them off.
         temperature: of sharpening [T].
         perturbations: dropout passes averaged into a target [K].
         rampup_start: epoch at which the unsupervised weight begins to rise.
@@ -68,11 +61,15 @@ class Config:
         fcn_loss: the FCN's loss, by name.
         lambda_per: one mixing weight per "pair" of nodes or per "batch".
         binarise: whether features become 0 or 1 before rows are normalised.
-        ties: which of the epochs with the best validation accuracy counts, the "first" or the "last".
+        select_by: the score on the validation nodes by which a trial's epoch is chosen, "accuracy" or "macro-f1".
+        ties: which of the epochs with the best score counts, the "first" or the "last".
     """
 
     method: str = "graphmix"
     backbone: str = "gcn"
+    optimisation: str = "alternate"
+    joint_weight: float = 1.0
+    predictor: str = "auto"
     reading: str = "paper"
     trials: int = 10
     seed: int = 0
@@ -82,6 +79,10 @@ class Config:
     hidden: int = 16
     input_dropout: float = 0.5
     hidden_dropout: float = 0.0
+    attention_dropout: float = 0.5
+    heads: int = 8
+    output_heads: int = 1
+    pool_ratios: tuple[float, ...] = (0.5, 0.5)
     bias: bool = False
     alpha: float = 1.0
     gamma: float = 1.0
@@ -94,6 +95,7 @@ class Config:
     fcn_loss: str = "cross-entropy"
     lambda_per: str = "pair"
     binarise: bool = False
+    select_by: str = "accuracy"
     ties: str = "first"
 
     def __post_init__(self) -> None:
@@ -111,37 +113,58 @@ class Config:
         Example:
             >>> Config.for_dataset("pubmed", reading="released").gamma
             1.0
+            >>> Config.for_dataset("coauthor-cs").hidden, Config.for_dataset("cora", backbone="gat").learning_rate
+            (64, 0.005)
         """
         _require(reading in tuple(READINGS), f"reading must be one of {_names(READINGS)}, not {reading!r}")
         unknown = set(given) - {field.name for field in fields(cls)}
         _require(not unknown, f"there is no hyperparameter {min(unknown, default='')!r}")
         given = {name: value for name, value in given.items() if value is not None}
-        epochs = _whole("epochs", given.get("epochs", cls.epochs))
-        start = _whole("rampup_start", given.get("rampup_start", epochs // 4))
-        derived = {
-            "reading": reading,
-            "gamma": GAMMAS[reading].get(dataset.lower(), cls.gamma),
-            "rampup_start": start,
-            "rampup_end": max(start, epochs // 2),
-        }
-        return cls(**(READINGS[reading] | derived | given))
+        dataset, backbone = dataset.lower(), str(given.get("backbone", cls.backbone))
+        chosen = READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
+        for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
+            chosen |= SETTINGS.get(owner, {})
+        chosen |= given
+        epochs = _whole("epochs", chosen.get("epochs", cls.epochs))
+        first, last = RAMPS.get(dataset, USUAL_RAMP)
+        start = _whole("rampup_start", chosen.setdefault("rampup_start", int(epochs * first)))
+        chosen.setdefault("rampup_end", max(start, int(epochs * last)))
+        return cls(**chosen)
+
+    @property
+    def trains_gnn(self) -> bool:
+        """Whether the network is ever trained on the graph, not only as an FCN."""
+        return self.method not in ("fcn", "fcn-self-training")
+
+    @property
+    def predicts_with_gnn(self) -> bool:
+        """Whether predictions come from the network on the graph, not from its FCN."""
+        return self.predictor == "gnn" or (self.predictor == "auto" and self.method != "fcn")
+
+    @property
+    def predicts_targets(self) -> bool:
+        """Whether unlabeled nodes are trained on, with targets that the network predicts."""
+        return self.method not in ("supervised", "fcn") and self.gamma > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Every hyperparameter by name, as plain values."""
-        return asdict(self)
+        """Every hyperparameter by name, as values that JSON knows."""
+        return asdict(self) | {"pool_ratios": list(self.pool_ratios)}
 
     def options(self) -> dict[str, Any]:
         """The backbone's own choices: those of its fields that are hyperparameters."""
-        own = {field.name for field in fields(BACKBONES[self.backbone])}
+        own = {field.name for field in fields(BACKBONES[self.backbone])} if self.backbone in BACKBONES else set()
         return {name: value for name, value in vars(self).items() if name in own}
 
     def _check_choices(self) -> None:
         choices: dict[str, Any] = {
             "method": METHODS,
-            "backbone": BACKBONES,
+            "backbone": (*BACKBONES, CUSTOM),
+            "optimisation": OPTIMISATIONS,
+            "predictor": PREDICTORS,
             "reading": READINGS,
             "fcn_loss": LOSSES,
             "lambda_per": ("pair", "batch"),
+            "select_by": SELECTIONS,
             "ties": ("first", "last"),
         }
         for name, allowed in choices.items():
@@ -168,22 +191,25 @@ class Config:
                 value = _whole(field.name, value)
             elif field.type is float:
                 value = _number(field.name, value)
+            elif field.name == "pool_ratios":
+                value = tuple(_number(field.name, ratio) for ratio in _listed(field.name, value))
             elif field.type is bool:
                 _require(isinstance(value, bool), f"{field.name} must be True or False, not {value!r}")
             # Plain numbers, whatever numpy or others gave: a config is written as JSON.
             object.__setattr__(self, field.name, value)
 
     def _check_numbers(self) -> None:
-        for name in ("trials", "epochs", "hidden", "perturbations"):
+        for name in ("trials", "epochs", "hidden", "heads", "output_heads", "perturbations"):
             _at_least(self, name, 1)
-        for name in ("alpha", "gamma", "weight_decay", "rampup_start", "rampup_before"):
+        for name in ("alpha", "gamma", "joint_weight", "weight_decay", "rampup_start", "rampup_before"):
             _at_least(self, name, 0)
         for name in ("learning_rate", "temperature"):
             _require(getattr(self, name) > 0, f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("input_dropout", "hidden_dropout"):
+        for name in ("input_dropout", "hidden_dropout", "attention_dropout"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be at least 0 and below 1, not {value}")
-        for name in ("trials", "epochs", "hidden", "perturbations", "rampup_start", "rampup_end"):
+        counts = ("trials", "epochs", "hidden", "heads", "output_heads", "perturbations", "rampup_start", "rampup_end")
+        for name in counts:
             _require(getattr(self, name) <= _LARGEST, f"{name} must be at most {_LARGEST}, not {getattr(self, name)}")
         _require(0 <= self.seed < 2**63 - _LARGEST, f"seed must be from 0 to 2^63 - 2^31, not {self.seed}")
         _require(
@@ -202,6 +228,11 @@ def _number(name: str, value: Any) -> float:
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     _require(fits and -_HUGE < value < _HUGE, f"{name} must be a finite number, not {value!r}")
     return float(value)
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    _require(isinstance(value, (list, tuple)), f"{name} must be a list of numbers, not {value!r}")
+    return list(value)
 
 
 def _at_least(config: Config, name: str, bound: int) -> None:

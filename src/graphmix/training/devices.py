@@ -8,6 +8,7 @@ from graphmix.data import Graph
 from graphmix.errors import ConfigError
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
+from graphmix.training.settings import CUSTOM
 
 # On the CPU a batch pays while its dropped-out features stay in the cache: about this many entries.
 _CPU_ENTRIES = 2**20
@@ -59,7 +60,7 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     if device.type == "cuda":
         return min(fitting, config.trials)
     workers = torch.get_num_threads()
-    return cpu_batch(config.trials, _entries(graph), workers, max(1, fitting // workers))
+    return cpu_batch(config.trials, _entries(graph, config), workers, max(1, fitting // workers))
 
 
 def cpu_batch(trials: int, entries: int, workers: int, most: int) -> int:
@@ -78,24 +79,38 @@ def cpu_batch(trials: int, entries: int, workers: int, most: int) -> int:
 def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.device) -> int:
     """Choose how many of the K target passes of `trials` trials to do in one call."""
     if device.type == "cpu":
-        return max(1, _CPU_ENTRIES // max(1, trials * _entries(graph)))
-    # Dense features are dropped out entry by entry; of sparse ones only bits are drawn.
-    written_out = graph.num_features if isinstance(graph.x, torch.Tensor) else config.hidden
-    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * max(written_out, config.hidden)))
+        return max(1, _CPU_ENTRIES // max(1, trials * _entries(graph, config)))
+    # Dense features, and all that a network of one's own takes, are dropped out entry by entry; of sparse ones only
+    # bits are drawn.
+    sparse = isinstance(graph.x, SparseMatrix) and config.backbone != CUSTOM
+    written_out = 0 if sparse else graph.num_features
+    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * max(written_out, _width(config))))
 
 
 def bytes_per_trial(graph: Graph, config: Config) -> int:
     """Estimate, from above, the memory one trial adds while it trains."""
-    weights = config.hidden * (graph.num_features + graph.num_classes)
+    width, classes = _width(config), graph.num_classes * _output_heads(config)
+    # Of a Graph U-Net each level has a square matrix on the way down and one on the way up.
+    square = 2 * len(config.pool_ratios) * config.hidden**2 if config.backbone == "unet" else 0
     # Weights, gradient, Adam's two moments, best weights, and copies for the two sides of the coin.
-    kept = 8 * weights
+    kept = 8 * (width * (graph.num_features + classes) + square)
     # Hidden states and logits of the forward and backward passes, and mixed copies of both; target passes come to
     # less, or to what `passes_at_once` allows.
-    activations = graph.num_nodes * (12 * config.hidden + 16 * graph.num_classes)
+    states = 12 + (4 * len(config.pool_ratios) if config.backbone == "unet" else 0)
+    activations = graph.num_nodes * (states * width + 16 * classes)
     # Dropout bits and random words, dropped-out values where a backend writes them out, and tilings of both matrices.
-    features = 12 * _entries(graph)
+    features = 12 * _entries(graph, config)
     curves = 3 * config.epochs
     return 4 * (kept + activations + features + curves)
+
+
+def _width(config: Config) -> int:
+    """How wide the hidden state is."""
+    return config.hidden * (config.heads if config.backbone == "gat" else 1)
+
+
+def _output_heads(config: Config) -> int:
+    return config.output_heads if config.backbone == "gat" else 1
 
 
 def free_memory(device: torch.device) -> int:
@@ -107,7 +122,10 @@ def free_memory(device: torch.device) -> int:
     return 2**32  # macOS and Windows do not say; a modest guess
 
 
-def _entries(graph: Graph) -> int:
-    """How many entries the larger of the matrices has that are walked for every trial."""
-    features = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()
-    return max(features, graph.edge_index.shape[1] + graph.num_nodes)
+def _entries(graph: Graph, config: Config) -> int:
+    """How many entries the largest of the matrices has that are walked for every trial."""
+    features = graph.num_nodes * graph.num_features
+    if isinstance(graph.x, SparseMatrix) and config.backbone != CUSTOM:
+        features = graph.x.nonzeros
+    # Attention has a weight for every head.
+    return max(features, graph.num_propagated * (config.heads if config.backbone == "gat" else 1))

@@ -8,16 +8,18 @@ from torch import Tensor
 
 @dataclass(eq=False)
 class Best:
-    """The best epoch so far of every trial, by validation accuracy alone; kept up to date in place.
+    """The best epoch so far of every trial, by its score on the validation nodes alone; kept up to date in place.
 
     Attributes:
         epoch: int64 `[trials]`, -1 before the first.
+        score: `[trials]`, what epochs are chosen by.
         val: `[trials]`, validation accuracy there.
         test: `[trials]`, test accuracy there.
         improved: bool `[trials]`, whether the last update moved it.
     """
 
     epoch: Tensor
+    score: Tensor
     val: Tensor
     test: Tensor
     improved: Tensor
@@ -26,15 +28,16 @@ class Best:
     def none(cls, trials: int, device: torch.device | str = "cpu") -> "Best":
         """Before the first epoch."""
         minus = torch.full((trials,), -1.0, device=device)
-        return cls(minus.long(), minus, minus.clone(), minus > 0)
+        return cls(minus.long(), minus, minus.clone(), minus.clone(), minus > 0)
 
-    def update_(self, epoch: Tensor, val: Tensor, test: Tensor, *, ties: str) -> None:
-        """Take in one epoch's accuracies `[trials]`, in place; `epoch` is int64 `[1]`.
+    def update_(self, epoch: Tensor, score: Tensor, val: Tensor, test: Tensor, *, ties: str) -> None:
+        """Take in one epoch's score and accuracies `[trials]`, in place; `epoch` is int64 `[1]`.
 
         `ties` says whether the "first" or the "last" of equally good epochs counts.
         """
-        torch.ge(val, self.val, out=self.improved) if ties == "last" else torch.gt(val, self.val, out=self.improved)
-        for held, new in ((self.epoch, epoch), (self.val, val), (self.test, test)):
+        better = torch.ge if ties == "last" else torch.gt
+        better(score, self.score, out=self.improved)
+        for held, new in ((self.epoch, epoch), (self.score, score), (self.val, val), (self.test, test)):
             torch.where(self.improved, new, held, out=held)
 
 

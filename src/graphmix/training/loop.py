@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
-from graphmix.errors import DataError
+from graphmix.errors import ConfigError, DataError
 from graphmix.method import softmax
 from graphmix.models import BACKBONES, Backbone
 from graphmix.training.batch import Batch
@@ -18,6 +18,7 @@ from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.parallel import check_stop, side_by_side
+from graphmix.training.settings import CUSTOM
 from graphmix.training.task import Task, prepare
 
 
@@ -54,8 +55,10 @@ class Fit:
         best_epoch: int64 `[trials]`, where validation accuracy was best, counted from 0.
         val_accuracy: `[trials]`, there.
         test_accuracy: `[trials]`, there; NaN without test nodes.
+        test_f1: `[trials, classes]`, there, each class's F1; NaN for a class that is neither a label nor predicted.
         history: the curves.
         seconds: wall-clock time from the start of training until these trials were done.
+        network: the network that was given as an object; None where the config names one.
     """
 
     config: Config
@@ -64,29 +67,36 @@ class Fit:
     best_epoch: Tensor
     val_accuracy: Tensor
     test_accuracy: Tensor
+    test_f1: Tensor
     history: History
     seconds: float
+    network: Backbone | None = None
 
     def model(self) -> Backbone:
         """The networks at their best epochs."""
+        if self.network is not None:
+            return replace(self.network, weights=self.weights)
+        if self.config.backbone not in BACKBONES:
+            raise ConfigError("these trials are of a network of one's own; give it to load_run as `model`")
         return BACKBONES[self.config.backbone](self.weights, **self.config.options())
 
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Tensor:
-        """Class probabilities from the GNN: `[trials, nodes, classes]`, rows sum to 1.
+        """Class probabilities: `[trials, nodes, classes]`, rows sum to 1.
 
         Trials stay apart; `.mean(0)` is their ensemble.
 
         Raises:
             DataError: the graph has another number of features than the one that was trained on.
         """
-        expected = next(iter(self.weights.values())).shape[1]
+        expected = self.model().features
         if graph.num_features != expected:
             raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {expected}")
         graph = prepare(graph, self.config).to("cpu")  # where the weights are
+        judged = graph if self.config.predicts_with_gnn else graph.null()
         size = trials_at_once(graph, self.config, graph.y.device)
         parts = torch.arange(len(self.trials)).split(size)
-        return torch.cat([softmax(self.model().select(part)(graph.x, graph)) for part in parts])
+        return torch.cat([softmax(self.model().select(part)(graph.x, judged)) for part in parts])
 
     def predict(self, graph: Graph) -> Tensor:
         """The most probable class: int64 `[trials, nodes]`."""
@@ -107,12 +117,14 @@ class Fit:
             best_epoch=cat(lambda part: part.best_epoch),
             val_accuracy=cat(lambda part: part.val_accuracy),
             test_accuracy=cat(lambda part: part.test_accuracy),
+            test_f1=cat(lambda part: part.test_f1),
             history=History(
                 cat(lambda part: part.history.loss),
                 cat(lambda part: part.history.val_accuracy),
                 cat(lambda part: part.history.test_accuracy),
             ),
             seconds=max(part.seconds for part in parts),
+            network=parts[0].network,
         )
 
 
@@ -121,6 +133,7 @@ def fit(
     split: Split,
     config: Config | None = None,
     *,
+    model: Backbone | None = None,
     device: str = "auto",
     chunk: int | None = None,
     watch: Watch | None = None,
@@ -131,20 +144,29 @@ def fit(
         graph: the graph.
         split: training, validation and test nodes, shared or one set per trial.
         config: the hyperparameters; the paper's where not given.
+        model: a network of one's own, say from `graphmix.wrap`, in place of the one the config names.
         device: "auto", "cpu", "cuda" or "cuda:1".
         chunk: how many trials to train at once; chosen from the device and its free memory where not given.
         watch: called after every epoch; on the CPU from several threads, one per batch that is being trained.
     """
-    config = config or Config()
+    config = for_model(config or Config(), model)
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
-    return Fit.join(list(fit_batches(task, config, chunk=chunk, watch=watch)))
+    return Fit.join(list(fit_batches(task, config, model=model, chunk=chunk, watch=watch)))
+
+
+def for_model(config: Config, model: Backbone | None) -> Config:
+    """Write down whether the network is one of one's own; the two must agree."""
+    if model is None and config.backbone == CUSTOM:
+        raise ConfigError(f"the backbone {CUSTOM!r} is a network of one's own; give it as `model`")
+    return config if model is None else replace(config, backbone=CUSTOM)
 
 
 def fit_batches(
     task: Task,
     config: Config,
     *,
+    model: Backbone | None = None,
     chunk: int | None = None,
     watch: Watch | None = None,
     skip: Collection[int] = (),
@@ -157,14 +179,17 @@ def fit_batches(
     batches = [todo[start : start + size] for start in range(0, len(todo), size)]
     workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
     for part in side_by_side(
-        [partial(_fit_batch, task, config, len(todo), batch, watch) for batch in batches], workers
+        [partial(_fit_batch, task, config, model, len(todo), batch, watch) for batch in batches], workers
     ):
         yield replace(part, seconds=time.perf_counter() - started)
 
 
-def _fit_batch(task: Task, config: Config, todo: int, trials: list[int], watch: Watch | None) -> Fit:
-    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials)
-    advance = Captured(batch.advance) if capturable(task.device) else batch.advance
+def _fit_batch(
+    task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
+) -> Fit:
+    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model)
+    # Nobody knows whether a network of one's own waits for the device inside its forward pass.
+    advance = Captured(batch.advance) if capturable(task.device) and model is None else batch.advance
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))
@@ -179,6 +204,8 @@ def _fit_batch(task: Task, config: Config, todo: int, trials: list[int], watch: 
             best_epoch=batch.best.epoch.cpu(),
             val_accuracy=batch.best.val.cpu(),
             test_accuracy=batch.best.test.cpu(),
+            test_f1=batch.test_f1().cpu(),
             history=History(loss_curve, val_curve, test_curve),
             seconds=0.0,
+            network=model,
         )

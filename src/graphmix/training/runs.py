@@ -10,28 +10,26 @@ results.json          what `graphmix train --json` prints; written last, so its 
 import contextlib
 import hashlib
 import json
-import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors
-import scipy
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.models import Backbone
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.files import write_json, write_tensors
 from graphmix.training.history import History
-from graphmix.training.loop import Fit, Watch, fit_batches
+from graphmix.training.loop import Fit, Watch, fit_batches, for_model
+from graphmix.training.results import describe, read_shares, versions
 from graphmix.training.task import Task
 
 try:
@@ -61,6 +59,7 @@ def train(
     config: Config,
     folder: Path | str,
     *,
+    model: Backbone | None = None,
     device: str = "auto",
     chunk: int | None = None,
     watch: Watch | None = None,
@@ -72,6 +71,7 @@ def train(
     """
     folder = Path(folder)
     check_chunk(chunk)
+    config = for_model(config, model)
     task = Task.build(graph, split, config, choose_device(device))
     asked = _asked(graph, split, config)
     with _open_folder(folder, asked):
@@ -79,11 +79,11 @@ def train(
         parts = [_read_part(path, config) for path in files]
         done = {trial for part in parts for trial in part.trials}
         elapsed = max((part.seconds for part in parts), default=0.0)
-        for part in fit_batches(task, config, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
+        for part in fit_batches(task, config, model=model, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
             files.append(folder / "parts" / f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors")
             write_tensors(files[-1], _to_tensors(part))
             parts.append(part)
-        fit = Fit.join(parts)
+        fit = replace(Fit.join(parts), network=model)
         results = describe(fit, graph, split, task.device)
         write_tensors(folder / "weights.safetensors", fit.weights)
         write_tensors(folder / "curves.safetensors", vars(fit.history))
@@ -92,6 +92,19 @@ def train(
             path.unlink()
         (folder / "parts").rmdir()
     return Run(folder, fit, results)
+
+
+def record(folder: Path | str, results: dict[str, Any]) -> None:
+    """Write the results of something that has neither weights nor curves into a new folder.
+
+    Raises:
+        RunError: the folder holds something already.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "results.json", results)
 
 
 def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
@@ -103,8 +116,8 @@ def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> boo
     return all(begun.get(name) == value for name, value in _asked(graph, split, config).items())
 
 
-def load_run(folder: Path | str) -> Run:
-    """Read a finished run back: networks, curves and results."""
+def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
+    """Read a finished run back: networks, curves and results; a network of one's own must be given again to predict."""
     folder = Path(folder)
     results = _read_json(folder / "results.json")
     try:
@@ -115,59 +128,15 @@ def load_run(folder: Path | str) -> Run:
             weights=load_file(folder / "weights.safetensors"),
             best_epoch=torch.tensor(results["best_epoch"]),
             val_accuracy=torch.tensor(results["val_accuracy"]) / 100,
-            test_accuracy=torch.tensor([torch.nan if x is None else x for x in results["test_accuracy"]]) / 100,
+            test_accuracy=read_shares(results["test_accuracy"]),
+            test_f1=read_shares(results["test_f1"]),
             history=History(**load_file(folder / "curves.safetensors")),
             seconds=results["seconds"],
+            network=model,
         )
     except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise RunError(f"{folder} does not hold a whole run: {error}") from error
     return Run(folder, fit, results)
-
-
-def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> dict[str, Any]:
-    """Say everything about a run in plain values: accuracies in percent, one per trial, and how they came about."""
-    return {
-        "dataset": graph.name,
-        "split": split.name,
-        **fit.config.to_dict(),
-        "test_accuracy": _percent(fit.test_accuracy),
-        "test_accuracy_mean": _mean(fit.test_accuracy),
-        "test_accuracy_std": _std(fit.test_accuracy),
-        "val_accuracy": _percent(fit.val_accuracy),
-        "val_accuracy_mean": _mean(fit.val_accuracy),
-        "best_epoch": fit.best_epoch.tolist(),
-        "diverged": diverged(fit),
-        "seconds": round(fit.seconds, 3),
-        "device": device_name(device),
-        "threads": torch.get_num_threads() if device.type == "cpu" else None,
-        "versions": versions(),
-    }
-
-
-def diverged(fit: Fit) -> list[int]:
-    """Which trials ever had a loss that is no number; their results mean little."""
-    broken = ~fit.history.loss.isfinite().all(dim=1)
-    return [fit.trials[place] for place in broken.nonzero().flatten().tolist()]
-
-
-def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
-    try:
-        own = version("graphmix")
-    except PackageNotFoundError:  # run from a source tree that was not installed
-        own = "source"
-    return {
-        "graphmix": own,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
-
-
-def device_name(device: torch.device) -> str:
-    """Name the hardware: "cpu", or "cuda" with the card's name."""
-    return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else "cpu"
 
 
 def fingerprint(graph: Graph, split: Split) -> str:
@@ -175,7 +144,7 @@ def fingerprint(graph: Graph, split: Split) -> str:
     digest = hashlib.sha256()
     x = graph.x
     features = (x.crow, x.col, x.values) if isinstance(x, SparseMatrix) else (x,)
-    for tensor in (*features, graph.edge_index, graph.y, split.train, split.val, split.test):
+    for tensor in (*features, *graph.structure.tensors, graph.y, split.train, split.val, split.test):
         digest.update(str(tuple(tensor.shape)).encode())
         digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
@@ -248,6 +217,7 @@ def _to_tensors(part: Fit) -> dict[str, Tensor]:
         "best_epoch": part.best_epoch,
         "val_accuracy": part.val_accuracy,
         "test_accuracy": part.test_accuracy,
+        "test_f1": part.test_f1,
         "seconds": torch.tensor(part.seconds, dtype=torch.float64),
         **{f"history.{name}": curve for name, curve in vars(part.history).items()},
         **{f"weights.{name}": weight for name, weight in part.weights.items()},
@@ -267,24 +237,9 @@ def _read_part(path: Path, config: Config) -> Fit:
             best_epoch=held["best_epoch"],
             val_accuracy=held["val_accuracy"],
             test_accuracy=held["test_accuracy"],
+            test_f1=held["test_f1"],
             history=History(**under("history.")),
             seconds=held["seconds"].item(),
         )
     except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:
         raise RunError(f"{path} is damaged ({error}); delete it and its trials are trained again") from error
-
-
-def _percent(shares: Tensor) -> list[float | None]:
-    return [None if share != share else round(100 * share, 4) for share in shares.tolist()]
-
-
-def _mean(shares: Tensor) -> float | None:
-    mean = 100 * shares.double().mean().item()
-    return None if mean != mean else round(mean, 4)
-
-
-def _std(shares: Tensor) -> float | None:
-    # One trial has no spread to speak of.
-    if len(shares) < 2 or shares.isnan().any():
-        return None
-    return round(100 * shares.double().std().item(), 4)

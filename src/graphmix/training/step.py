@@ -44,7 +44,9 @@ class Moment:
 
 
 def unsupervised_weight(config: Config, epoch: int) -> float:
-    """w(t) of a run."""
+    """w(t) of a run; 0 throughout for a method without predicted targets."""
+    if not config.predicts_targets:
+        return 0.0
     return ramp_up(epoch, config.rampup_start, config.rampup_end, config.gamma, config.rampup_before)
 
 
@@ -53,7 +55,8 @@ def step_loss(
 ) -> Tensor:
     """The loss each trial minimises in this step: the FCN's where its coin shows heads, the GNN's elsewhere.
 
-    Trials share no weight, so the gradient of the sum is every trial's own gradient.
+    Only GraphMix by alternate optimisation flips coins. Trials share no weight, so the gradient of the sum is every
+    trial's own gradient.
 
     Args:
         model: the network, with its trials' weights.
@@ -61,7 +64,7 @@ def step_loss(
         config: the hyperparameters.
         streams: the trials' random streams.
         epoch: the step's number t, from 0; it fixes the step's random numbers.
-        heads: bool `[trials]`, the coins; flipped from the streams when not given, with only tails for "supervised".
+        heads: bool `[trials]`, the coins; flipped from the streams when not given.
 
     Returns:
         `[trials]`.
@@ -73,9 +76,9 @@ def step_loss(
 
 
 def flip_coins(config: Config, streams: Streams, epochs: int) -> Tensor:
-    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; the GNN alone knows only tails."""
+    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; other methods know only tails."""
     coins = streams.coins(epochs)
-    return coins if config.method == "graphmix" else coins & False
+    return coins if config.method == "graphmix" and config.optimisation == "alternate" else coins & False
 
 
 def heads_first(coins: Tensor) -> Tensor:
@@ -89,7 +92,7 @@ def divided_loss(
     """Each trial's loss `[trials]`, given the trials in order, those with heads first, and how many those are."""
     trials, heads = order
     if heads == 0:
-        return gnn_loss(model, task, streams, moment)
+        return _loss_without_heads(model, task, config, streams, moment)
     if heads == len(trials):
         return fcn_loss(model, task, config, streams, moment)
     fcn, gnn = trials[:heads], trials[heads:]
@@ -98,6 +101,14 @@ def divided_loss(
         gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), moment),
     ]
     return torch.cat(losses)[trials.argsort()]
+
+
+def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    if config.method != "graphmix":
+        return self_training_loss(model, task, config, streams, moment)
+    if config.optimisation == "joint":
+        return joint_loss(model, task, config, streams, moment)
+    return gnn_loss(model, task, streams, moment)
 
 
 def gnn_loss(model: Backbone, task: Task, streams: Streams, moment: Moment) -> Tensor:
@@ -121,6 +132,30 @@ def fcn_loss(model: Backbone, task: Task, config: Config, streams: Streams, mome
     mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
     unsupervised = _mixup_loss(model, task, config, hidden, unlabeled, targets, (noise, mixing))
     return supervised + moment.weight * unsupervised
+
+
+def joint_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    """L_GraphMix = L_GNN + λ L_FCN, both in one step: `[trials]`."""
+    gnn = gnn_loss(model, task, streams, moment)
+    return gnn + config.joint_weight * fcn_loss(model, task, config, streams, moment)
+
+
+def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    """ℓ(f(X_l), Y_l) + w(t) ℓ(f(X_u), Ŷ_u), f being the GNN or the FCN, as the method says: `[trials]`.
+
+    The targets Ŷ_u are the GNN's, as in GraphMix; without them, w(t) = 0, this is training on the labels alone.
+    """
+    epoch = moment.epoch
+    if config.trains_gnn:
+        logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, epoch))
+    else:
+        logits = model(task.x, task.null, streams.at(Purpose.FCN_DROPOUT, epoch))
+    supervised = cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
+    if moment.weight is None:
+        return supervised
+    unlabeled = draw_unlabeled(task, config, streams, epoch)
+    targets = predict_targets(model, task, config, streams, epoch, unlabeled)
+    return supervised + moment.weight * cross_entropy(unlabeled.of(logits), targets, unlabeled.weight)
 
 
 def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Picks:

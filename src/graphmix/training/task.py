@@ -68,6 +68,7 @@ class Task:
         x: features `[nodes, features]`, shared by all trials.
         graph: the graph.
         null: the graph without its edges.
+        judged: the one of the two on which the method predicts and is judged: the null graph for an FCN.
         labeled: nodes whose labels are trained on.
         unlabeled: all other nodes.
         val: validation nodes.
@@ -78,6 +79,7 @@ class Task:
     x: SparseMatrix | Tensor
     graph: Graph
     null: Graph
+    judged: Graph
     labeled: Picks
     unlabeled: Picks
     val: Picks
@@ -100,6 +102,7 @@ class Task:
             x=graph.x,
             graph=graph,
             null=graph.null(),
+            judged=graph if config.predicts_with_gnn else graph.null(),
             labeled=labeled,
             # Their labels are nobody's business in training.
             unlabeled=Picks.build(~split.train, torch.full_like(graph.y, -1)),
