@@ -16,7 +16,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from graphmix.cli.screen import PAPER, TITLES, results_table
+from graphmix.cli.paper import PAPER, title
+from graphmix.cli.screen import results_table
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -50,33 +51,44 @@ def demo() -> str:
 
 
 def accuracy() -> str:
-    """Ours beside the paper's, every dataset, method and reading."""
-    record = read("accuracy-h200.json")
+    """GCN and GraphMix(GCN) beside the paper's, every dataset and reading."""
+    record = read("gcn-h200.json")
     lines = [
         "| dataset | method | paper's number | reading `paper` | reading `released` |",
         "|---|---|---|---|---|",
     ]
     cells = {(cell["dataset"], cell["method"], cell["reading"]): cell for cell in record["cells"]}
-    for (dataset, method), (mean, std) in PAPER.items():
+    for dataset, method in dict.fromkeys((dataset, method) for dataset, method, _ in cells):
+        mean, std, _ = PAPER[dataset, "public", "gcn", method]
         ours = [cells[dataset, method, reading] for reading in ("paper", "released")]
-        shown = " | ".join(beside(cell, mean, std) for cell in ours)
-        lines.append(f"| {dataset} | {TITLES[method]} | {mean:.2f} ± {std:.2f} | {shown} |")
+        shown = " | ".join(f"{spread(cell)} ({distance(cell):+.1f})" for cell in ours)
+        lines.append(f"| {dataset} | {title(method, 'gcn')} | {mean:.2f} ± {std:.2f} | {shown} |")
     some = record["cells"][0]
     lines += [
         "",
         f"{some['trials']} trials each, mean ± standard deviation of the test accuracy in percent at the epoch with "
         "the best validation accuracy; in brackets the difference from the paper in its standard errors. "
-        f"{some['device']}, torch {some['versions']['torch']}, commit {some['commit'][:10]}; "
-        "`benchmarks/accuracy.py`, `benchmarks/results/accuracy-h200.json`.",
+        f"{made_on(some)}; `benchmarks/accuracy.py gcn`.",
     ]
     return "\n".join(lines) + "\n"
 
 
-def beside(cell: dict, mean: float, std: float) -> str:
-    """Ours, and how far from the paper's in standard errors, which are of 100 trials there as here."""
-    error = math.sqrt(std**2 / 100 + cell["test_accuracy_std"] ** 2 / cell["trials"])
-    distance = (cell["test_accuracy_mean"] - mean) / error
-    return f"{cell['test_accuracy_mean']:.2f} ± {cell['test_accuracy_std']:.2f} ({distance:+.1f})"
+def spread(cell: dict, metric: str = "test_accuracy") -> str:
+    """Mean ± standard deviation over a cell's trials."""
+    return f"{cell[f'{metric}_mean']:.2f} ± {cell[f'{metric}_std']:.2f}"
+
+
+def distance(cell: dict, metric: str | None = None) -> float:
+    """How far a cell is from the paper's number, in standard errors of the difference; the paper has 100 trials."""
+    mean, std, quoted = PAPER[cell["dataset"], cell["split"], cell["backbone"], cell["method"]]
+    metric = metric or quoted
+    error = math.sqrt(std**2 / 100 + cell[f"{metric}_std"] ** 2 / cell["trials"])
+    return (cell[f"{metric}_mean"] - mean) / error
+
+
+def made_on(cell: dict) -> str:
+    """Where and with what a cell was computed."""
+    return f"{cell['device']}, torch {cell['versions']['torch']}, commit {cell['commit'][:10]}"
 
 
 def speed() -> str:
@@ -86,7 +98,7 @@ def speed() -> str:
     for record in records:
         for row in record["rows"]:
             figures = f"{row['ours_ms']:.3f} | {row['plain_ms']:.1f} | {row['ratio']:.0f}"
-            lines.append(f"| {record['device']} | {row['dataset']} | {TITLES[row['method']]} | {figures} |")
+            lines.append(f"| {record['device']} | {row['dataset']} | {title(row['method'], 'gcn')} | {figures} |")
     whole = records[1]["hundred_trials"]
     lines += [
         "",

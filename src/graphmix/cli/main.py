@@ -10,7 +10,7 @@ import typer
 from graphmix.cli import data, demo, train
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
-from graphmix.training.runs import versions
+from graphmix.training.results import versions
 
 # Typer's own parsing errors; their class is not exported, but a bad parameter is one.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]

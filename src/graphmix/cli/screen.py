@@ -1,7 +1,7 @@
 """What people see: a live progress bar, tables, and where things were written."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,21 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from graphmix.cli.paper import METRICS, quoted
+from graphmix.cli.paper import title as name_method
+from graphmix.data import DATASETS, resolve
 from graphmix.training import Progress as Step
 
 output = Console()
 errors = Console(stderr=True)
 
-# GraphMix (Verma et al.), Table 1: test accuracy in percent on the public split, mean and standard deviation.
-PAPER: dict[tuple[str, str], tuple[float, float]] = {
-    ("cora", "supervised"): (81.30, 0.66),
-    ("cora", "graphmix"): (83.94, 0.57),
-    ("citeseer", "supervised"): (70.61, 0.22),
-    ("citeseer", "graphmix"): (74.72, 0.59),
-    ("pubmed", "supervised"): (79.86, 0.34),
-    ("pubmed", "graphmix"): (80.98, 0.55),
-}
-TITLES = {"supervised": "GCN", "graphmix": "GraphMix(GCN)"}
 _REFRESH_SECONDS = 0.2
 
 
@@ -71,20 +64,27 @@ class Bar:
         self._progress.update(self._task, completed=done, total=total, state=state)
 
 
-def results_table(results: Iterable[dict[str, Any]], title: str) -> Table:
-    """Lay runs out beside the paper's numbers."""
+def metrics_of(dataset: str) -> tuple[str, ...]:
+    """What to show of a dataset's results: where one class is rare, as among signed links, accuracy says little."""
+    info = DATASETS.get(resolve(dataset))
+    return tuple(METRICS) if info is not None and info.task == "links" else ("test_accuracy",)
+
+
+def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequence[str] = ("test_accuracy",)) -> Table:
+    """Lay runs out beside the paper's numbers, by the names of what was measured."""
     table = Table(title=title, title_justify="left")
     table.add_column("method")
-    table.add_column("test accuracy (%)", justify="right")
+    for metric in metrics:
+        table.add_column(f"test {METRICS[metric]} (%)", justify="right")
     table.add_column("paper (%)", justify="right")
     table.add_column("trials", justify="right")
     table.add_column("seconds", justify="right")
     for run in results:
-        paper = PAPER.get((run["dataset"], run["method"])) if run["split"] == "public" else None
+        paper = quoted(run)
         table.add_row(
-            TITLES[run["method"]],
-            spread(run["test_accuracy_mean"], run["test_accuracy_std"]),
-            spread(*paper) if paper else "-",
+            name_method(run["method"], run["backbone"]),
+            *(spread(run[f"{metric}_mean"], run[f"{metric}_std"]) for metric in metrics),
+            spread(paper.mean, paper.std) if paper else "-",
             str(run["trials"]),
             f"{run['seconds']:.1f}",
         )

@@ -1,0 +1,108 @@
+"""DeepWalk (Perozzi, Al-Rfou and Skiena, 2014): nodes that random walks meet together get similar vectors.
+
+The skip-gram objective is solved in closed form: its optimum factorises the pointwise mutual information of a node and
+the nodes around it on a walk (Levy and Goldberg, 2014), so the walks are counted, the counts turned into positive
+pointwise mutual information, and that matrix factorised by a truncated singular value decomposition. A logistic
+regression on the training nodes' vectors then classifies.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.errors import DataError
+
+WALKS_PER_NODE = 20
+WALK_LENGTH = 40
+# DeepWalk's own.
+WINDOW = 10
+DIMENSIONS = 128
+
+
+def deepwalk(graph: Graph, split: Split, seeds: Sequence[int]) -> Tensor:
+    """Embed the nodes by random walks and classify the embeddings; features are not used.
+
+    Args:
+        graph: the graph, of which only the edges and the training labels are used.
+        split: one split, or one per trial.
+        seeds: one per trial, of its walks.
+
+    Returns:
+        Probabilities `[trials, nodes, classes]`, rows sum to 1.
+    """
+    y, train = graph.y.cpu().numpy(), split.train.cpu().numpy()
+    edges = graph.edge_index.cpu().numpy()
+    results = [
+        classify(embed(edges, graph.num_nodes, seed), y, train[trial % len(train)], graph.num_classes)
+        for trial, seed in enumerate(seeds)
+    ]
+    return torch.from_numpy(np.stack(results)).float()
+
+
+def embed(edges: NDArray[np.int64], nodes: int, seed: int) -> NDArray[np.float64]:
+    """Give every node a vector: `[nodes, dimensions]` from edges `[2, entries]` sorted by their first row."""
+    if edges.shape[1] == 0:
+        raise DataError("DeepWalk walks along edges, but the graph has none")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    counts = _count_pairs(_walk(rng, edges, nodes), nodes)
+    dimensions = min(DIMENSIONS, nodes - 1)
+    # A start of our own: scipy's would come from the global generator.
+    left, strength, _ = sp.linalg.svds(
+        _positive_information(counts), k=dimensions, v0=rng.standard_normal(nodes), return_singular_vectors="u"
+    )
+    embedding: NDArray[np.float64] = left * np.sqrt(strength)
+    return embedding
+
+
+def classify(
+    embedding: NDArray[np.float64], y: NDArray[np.int64], train: NDArray[np.bool_], classes: int
+) -> NDArray[np.float64]:
+    """Fit a logistic regression to the training nodes: probabilities `[nodes, classes]`."""
+    from sklearn.linear_model import LogisticRegression
+
+    known = np.unique(y[train])
+    probabilities = np.zeros((len(y), classes))
+    if len(known) == 1:
+        probabilities[:, known] = 1.0
+        return probabilities
+    scaled = embedding / embedding[train].std()
+    fitted = LogisticRegression(max_iter=1000).fit(scaled[train], y[train])
+    probabilities[:, known] = fitted.predict_proba(scaled)
+    return probabilities
+
+
+def _walk(rng: np.random.Generator, edges: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """Walk from every node several times: nodes `[length, walks]`; one without neighbours stays where it is."""
+    degree = np.bincount(edges[0], minlength=nodes)
+    start = np.cumsum(degree) - degree
+    # One more entry, for the position that a node without neighbours looks up and does not use.
+    neighbours = np.append(edges[1], 0)
+    steps = [np.tile(np.arange(nodes), WALKS_PER_NODE)]
+    for _ in range(WALK_LENGTH - 1):
+        here = steps[-1]
+        chosen = start[here] + rng.integers(np.maximum(degree[here], 1))
+        steps.append(np.where(degree[here] > 0, neighbours[chosen], here))
+    return np.stack(steps)
+
+
+def _count_pairs(walks: NDArray[np.int64], nodes: int) -> sp.csr_array:
+    """Count how often two nodes are within a window on a walk, either way round: `[nodes, nodes]`."""
+    counts = sp.csr_array((nodes, nodes))
+    for distance in range(1, WINDOW + 1):
+        first, second = walks[:-distance].ravel(), walks[distance:].ravel()
+        counts = counts + sp.coo_array((np.ones(len(first)), (first, second)), shape=(nodes, nodes)).tocsr()
+    return counts + counts.T.tocsr()
+
+
+def _positive_information(counts: sp.csr_array) -> sp.csr_array:
+    """max(0, log(P(i, j) / (P(i) P(j)))) of every pair that was seen: `[nodes, nodes]`."""
+    pairs = counts.tocoo()
+    total = pairs.data.sum()
+    share = counts.sum(axis=1) / total
+    information = np.log(pairs.data / total / (share[pairs.row] * share[pairs.col]))
+    return sp.csr_array((np.maximum(information, 0), (pairs.row, pairs.col)), shape=counts.shape)

@@ -1,0 +1,69 @@
+"""Label propagation: no features, no weights, only labels that spread along edges."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.sparse import SparseMatrix, matmul
+
+MOST_STEPS = 1000
+_CLOSE = 1e-5
+
+
+@torch.no_grad()
+def label_propagation(graph: Graph, split: Split, seeds: Sequence[int]) -> Tensor:
+    """Give every node the mean of its neighbours' class probabilities, the labeled ones keeping their labels.
+
+    The result of doing so again and again is the harmonic function of Zhu, Ghahramani and Lafferty (2003), here with
+    their class mass normalisation: where labels are few, one class would otherwise flood the graph. Nothing in it is
+    random. Nodes that no label reaches get the training labels' frequencies.
+
+    Args:
+        graph: the graph, of which only the edges and the training labels are used.
+        split: one split, or one per trial.
+        seeds: one per trial.
+
+    Returns:
+        Probabilities `[trials, nodes, classes]`, rows sum to 1.
+    """
+    graph, train = graph.to("cpu"), split.train.cpu()
+    classes = F.one_hot(graph.y.clamp_min(0), graph.num_classes).float()
+    labels = classes * train[..., None]  # [splits, nodes, classes]
+    frequencies = labels.sum(dim=1, keepdim=True) / train.sum(dim=1)[:, None, None]
+    spread = harmonic(graph.derived(_mean_of_neighbours), labels, train[..., None])
+    # As much of each class over all nodes as its share among the labels.
+    spread = spread * frequencies / spread.sum(dim=1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
+    total = spread.sum(dim=2, keepdim=True)
+    reached = torch.where(total > 0, spread / total, frequencies)
+    return reached.expand(len(seeds), -1, -1)
+
+
+def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor) -> Tensor:
+    """Average over neighbours until nothing changes.
+
+    Args:
+        walk: `[nodes, nodes]`, the mean of a node's neighbours.
+        labels: `[splits, nodes, classes]`, one-hot for training nodes, else 0.
+        train: bool `[splits, nodes, 1]`.
+
+    Returns:
+        `[splits, nodes, classes]`; a node that no label reaches stays 0.
+    """
+    held = labels
+    for _ in range(MOST_STEPS):
+        moved = torch.where(train, labels, matmul(walk, held))
+        if (moved - held).abs().max() < _CLOSE:
+            return moved
+        held = moved
+    return held
+
+
+def _mean_of_neighbours(graph: Graph) -> SparseMatrix:
+    row, col = graph.edge_index.cpu().numpy()
+    degree = np.bincount(row, minlength=graph.num_nodes)
+    return SparseMatrix.from_scipy(sp.csr_array((1.0 / degree[row], (row, col)), shape=(graph.num_nodes,) * 2))
