@@ -21,7 +21,7 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
     masks = np.arange(60) // 20 == np.arange(3)[:, None]
     own = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
     names = own | dict(zip(("train", "val", "test"), masks, strict=True))
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
     for block in BLOCKS:
         # Word for word but for the number of epochs: 20 show that it runs.
         exec(re.sub(r"trials=(\d+)", r"trials=\1, epochs=20", block), names)
@@ -29,6 +29,8 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
             assert names["classes"].shape == (3327,)
             assert "test accuracy" in capsys.readouterr().out
             del names["classes"]
+        if "model" in names and "MyNet" in block:
+            assert names["fit"].predict(names["graph"]).shape == (2, 3327)
     assert names["loss"].shape == (3,)
     assert names["val_accuracy"].shape == (3,)
 

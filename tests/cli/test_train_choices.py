@@ -1,0 +1,105 @@
+"""`graphmix train`: backbones, methods, splits and tasks, as a real process."""
+
+import json
+
+import numpy as np
+import pytest
+
+from command_line import QUICK, graphmix, refused, save
+
+
+def train(*arguments, cwd, **environment):
+    result = graphmix("train", *arguments, "--json", "--out", "run", cwd=cwd, **environment)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ["--backbone", "gat", "--heads", "2", "--output-heads", "2", "--attention-dropout", "0.1"],
+        ["--backbone", "unet", "--pool-ratios", "0.5"],
+        ["--method", "fcn"],
+        ["--method", "self-training", "--predictor", "fcn"],
+        ["--method", "fcn-self-training"],
+        ["--optimisation", "joint", "--joint-weight", "0.5"],
+        ["--alpha", "0", "--gamma", "0"],
+        ["--select-by", "macro-f1"],
+    ],
+    ids=lambda choices: " ".join(choices),
+)
+def test_choices_reach_the_run(choices, tmp_path):
+    answer = train("synthetic", *QUICK, *choices, cwd=tmp_path)
+    for option, value in zip(choices[::2], choices[1::2], strict=True):
+        kept = answer[option.removeprefix("--").replace("-", "_")]
+        assert str(kept) in (value, f"{value}.0", f"[{value}]")
+    assert len(answer["test_macro_f1"]) == len(answer["test_f1"]) == 2
+
+
+@pytest.mark.parametrize("method", ["label-propagation", "deepwalk"])
+def test_baselines_are_reported_like_networks(method, tmp_path):
+    answer = train("synthetic", "--method", method, "--trials", "2", cwd=tmp_path)
+    assert (answer["method"], answer["trials"], answer["backbone"]) == (method, 2, None)
+    assert answer["test_accuracy_mean"] > 50
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["test_accuracy"] == answer["test_accuracy"]
+    refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "holds other files")
+    table = graphmix("train", "synthetic", "--method", method, "--out", "other", cwd=tmp_path).stdout
+    assert {"label-propagation": "Label propagation", "deepwalk": "DeepWalk"}[method] in table
+
+
+def test_trials_take_splits_in_turn(tmp_path):
+    choices = ["--split", "5-per-class", "--splits", "2", "--split-seed", "7"]
+    answer = train("synthetic", *QUICK[2:], "--trials", "3", *choices, cwd=tmp_path)
+    assert (answer["split"], answer["split_seeds"]) == ("5-per-class", [7, 8, 7])
+
+
+def test_a_saved_split_can_be_trained_on(tmp_path):
+    from graphmix import make_split, synthetic
+
+    graph, _ = synthetic()
+    make_split("10-per-class", graph, [4]).save(tmp_path / "mine.npz")
+    answer = train("synthetic", *QUICK, "--split", "mine.npz", cwd=tmp_path)
+    assert (answer["split"], answer["split_seeds"]) == ("10-per-class", [4])
+    refused(graphmix("train", "synthetic", "--split", "none.npz", cwd=tmp_path), "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("choices", "parts"),
+    [
+        (["--split", "300-per-class"], ["class 0", "has 250", "needs 600"]),
+        (["--split", "mine"], ["there is no split 'mine'", "random", "benchmark", "5-per-class"]),
+        (["--splits", "0"], ["at least 1, not 0"]),
+        (["--split", "5-per-class", "--split-seed", "-1"], ["seed", "-1"]),
+        (["--backbone", "unet", "--pool-ratios", "1.5"], ["1.5"]),
+        (["--backbone", "unet", "--pool-ratios", "0.5", "--pool-ratios", "0.5", "--pool-ratios", "0.5"], ["two"]),
+        (["--method", "magic"], ["graphmix, supervised, fcn, self-training"]),
+        (["--backbone", "custom"], ["own", "model"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_choices_that_cannot_be_get_one_sentence(choices, parts, tmp_path):
+    refused(graphmix("train", "synthetic", *QUICK, *choices, cwd=tmp_path), *parts)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_class_with_too_few_nodes_is_named(tmp_path):
+    held = save(tmp_path / "mine.npz", y=np.array([2] + [0, 1] * 19 + [0]))
+    refused(graphmix("train", held, *QUICK, "--split", "5-per-class", cwd=tmp_path), "class 2", "has 1", "needs 10")
+
+
+def test_signed_links_of_one_kind_only_are_refused(tmp_path):
+    raw = tmp_path / "root" / "BitcoinAlpha" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "soc-sign-bitcoinalpha.csv").write_text("1,2,5,100\n2,3,8,101\n")
+    refused(graphmix("train", "bitcoin-alpha", "--data-root", "root", cwd=tmp_path), "no negative link")
+
+
+@pytest.mark.data
+def test_links_are_trained_like_nodes_and_judged_by_f1(tmp_path, data_root):
+    arguments = ["bitcoin-alpha", "--trials", "2", "--epochs", "6", "--hidden", "8", "--device", "cpu"]
+    answer = train(*arguments, cwd=tmp_path, GRAPHMIX_DATA=str(data_root))
+    assert (answer["split"], answer["rarest_class"], answer["select_by"]) == ("random", "negative", "macro-f1")
+    shown = graphmix("train", *arguments, cwd=tmp_path, GRAPHMIX_DATA=str(data_root)).stdout
+    assert "macro F1" in shown
+    assert "rarer" in shown
