@@ -75,14 +75,14 @@ def main() -> None:
         path = options.out / f"{group}-{options.machine}.json"
         record = json.loads(path.read_text()) if path.exists() else {"cells": []}
         for cell in GROUPS[group]:
-            wanted = {"trials": options.trials, "commit": options.commit} | cell
+            wanted = {"trials": options.trials} | cell
             skipped = options.datasets and cell["dataset"] not in options.datasets
             if skipped or any(wanted.items() <= done.items() for done in record["cells"]):
                 continue
             if time.perf_counter() - started > options.seconds:
                 print("no time left; the same command goes on with the next cell")
                 return
-            record["cells"].append(run(wanted, options))
+            record["cells"].append(run(wanted, options) | {"commit": options.commit})
             write_json(path, record)
 
 
@@ -102,7 +102,7 @@ def run(cell: Cell, options: argparse.Namespace) -> Cell:
         f"{name} {results[f'test_{name}_mean']:.2f} ± {results[f'test_{name}_std']:.2f}"
         for name in ("accuracy", "macro_f1", "rarest_f1")
     )
-    print(*(value for name, value in cell.items() if name != "commit"), "|", shown, f"| {wall:.1f} s", flush=True)
+    print(*cell.values(), "|", shown, f"| {wall:.1f} s", flush=True)
     return results | cell
 
 

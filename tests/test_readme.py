@@ -24,7 +24,7 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
     assert len(BLOCKS) == 4
     for block in BLOCKS:
         # Word for word but for the number of epochs: 20 show that it runs.
-        exec(re.sub(r"trials=(\d+)", r"trials=\1, epochs=20", block), names)
+        exec(re.sub(r"trials=(\d+)(, epochs=\d+)?", r"trials=\1, epochs=20", block), names)
         if "classes" in names:
             assert names["classes"].shape == (3327,)
             assert "test accuracy" in capsys.readouterr().out

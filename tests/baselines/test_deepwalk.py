@@ -42,12 +42,19 @@ def test_communities_are_found_from_the_edges_alone():
     graph, split = two_communities()
     results = judge("deepwalk", graph, split, trials=2)
     assert min(results["test_accuracy"]) > 95
+    probabilities = deepwalk(graph, split, [0])[0]
+    for role in ("val", "test"):
+        mask = getattr(split, role)[0]
+        right = (probabilities.argmax(1) == graph.y)[mask].float().mean().item()
+        assert results[f"{role}_accuracy"][0] == pytest.approx(100 * right, abs=1e-3)
     assert results["backbone"] is None
 
 
 def test_a_trial_depends_on_its_seed_alone():
     graph, split = two_communities()
-    both, alone = deepwalk(graph, split, [3, 4]), deepwalk(graph, split, [4])
+    seen = []
+    both, alone = deepwalk(graph, split, [3, 4], seen.append), deepwalk(graph, split, [4])
+    assert seen == [0, 1]
     assert torch.equal(both[1], alone[0])
     assert not torch.equal(both[0], both[1])
     edges = graph.edge_index.numpy()
@@ -68,4 +75,4 @@ def test_baselines_use_no_features_and_no_hidden_labels(name):
     masked = Graph.build(
         torch.ones(200, 1), graph.edge_index, torch.where(split.train[0], graph.y, -1), graph.num_classes
     )
-    assert torch.equal(BASELINES[name](graph, split, [5]), BASELINES[name](masked, split, [5]))
+    assert torch.equal(BASELINES[name](graph, split, [5], None), BASELINES[name](masked, split, [5], None))

@@ -43,9 +43,25 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     assert (answer["method"], answer["trials"], answer["backbone"]) == (method, 2, None)
     assert answer["test_accuracy_mean"] > 50
     assert json.loads((tmp_path / "run" / "results.json").read_text())["test_accuracy"] == answer["test_accuracy"]
-    refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "holds other files")
+    refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "holds a finished run")
     table = graphmix("train", "synthetic", "--method", method, "--out", "other", cwd=tmp_path).stdout
     assert {"label-propagation": "Label propagation", "deepwalk": "DeepWalk"}[method] in table
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("choices", "name", "shown"),
+    [
+        ([], "GraphMix(GCN)", True),
+        (["--optimisation", "joint"], "GraphMix(GCN), joint", False),
+        (["--alpha", "0", "--gamma", "0"], "GraphMix(GCN), no mixup, no targets", False),
+        (["--predictor", "fcn"], "GraphMix(GCN), FCN predicts", False),
+    ],
+)
+def test_the_papers_number_stands_beside_the_papers_method_only(choices, name, shown, tmp_path, data_root):
+    table = graphmix("train", "cora", *QUICK, *choices, cwd=tmp_path, GRAPHMIX_DATA=str(data_root)).stdout
+    assert f"│ {name} │" in table
+    assert ("83.94 ± 0.57" in table) == shown
 
 
 def test_trials_take_splits_in_turn(tmp_path):
@@ -72,7 +88,8 @@ def test_a_saved_split_can_be_trained_on(tmp_path):
         (["--splits", "0"], ["at least 1, not 0"]),
         (["--split", "5-per-class", "--split-seed", "-1"], ["seed", "-1"]),
         (["--backbone", "unet", "--pool-ratios", "1.5"], ["1.5"]),
-        (["--backbone", "unet", "--pool-ratios", "0.5", "--pool-ratios", "0.5", "--pool-ratios", "0.5"], ["two"]),
+        (["--backbone", "unet", "--pool-ratios", "0.5,0.5,0.5"], ["two"]),
+        (["--backbone", "unet", "--pool-ratios", "half"], ["'half'"]),
         (["--method", "magic"], ["graphmix, supervised, fcn, self-training"]),
         (["--backbone", "custom"], ["own", "model"]),
     ],
@@ -92,7 +109,7 @@ def test_signed_links_of_one_kind_only_are_refused(tmp_path):
     raw = tmp_path / "root" / "BitcoinAlpha" / "raw"
     raw.mkdir(parents=True)
     (raw / "soc-sign-bitcoinalpha.csv").write_text("1,2,5,100\n2,3,8,101\n")
-    refused(graphmix("train", "bitcoin-alpha", "--data-root", "root", cwd=tmp_path), "no negative link")
+    refused(graphmix("train", "bitcoin-alpha", "--data-root", "root", cwd=tmp_path), "no negative class")
 
 
 @pytest.mark.data

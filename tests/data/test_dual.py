@@ -14,7 +14,7 @@ from graphmix.sparse import Chain, matmul
 from graphmix.streams import Streams
 from graphmix.training import Config, fit
 from graphmix.training.devices import trials_at_once
-from graphmix.training.runs import fingerprint
+from graphmix.training.results import fingerprint
 
 
 @st.composite
@@ -231,3 +231,15 @@ def test_a_dual_graph_on_a_gpu_is_the_same_graph():
     torch.testing.assert_close(
         matmul(moved.propagation, hidden.cuda()).cpu(), matmul(graph.propagation, hidden), rtol=1e-5, atol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, -1, 1], "no link of dual is 'negative'; write class 0"),
+        ([0, 0, 0], "no link of dual is 'positive'; write class 1"),
+    ],
+)
+def test_a_class_with_a_name_and_no_link_is_refused(y, message):
+    with pytest.raises(DataError, match=message):
+        dual([[0, 1, 2], [1, 2, 3]], 5, y, class_names=("negative", "positive"))

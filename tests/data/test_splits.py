@@ -153,7 +153,7 @@ WRONG = [
     ("benchmark", labeled(20, 1, **NAMED), {}, "class 'rare' of toy has 1 labeled nodes, .* benchmark needs 2"),
     ("benchmark", labeled(20, 0), {}, "class 1 of toy has 0 labeled nodes, but the split benchmark needs 2"),
     ("random", labeled(5, 5, unknown=9), {"sizes": (5, 5, 1)}, r"of \(5, 5, 1\) needs 11 labeled nodes; toy has 10"),
-    ("random", labeled(5, 5), {}, r"toy has no sizes of its own for a random split; give sizes=\(train, val, test\)"),
+    ("random", labeled(5, 5), {}, r"toy has no sizes of its own for a random split; choose benchmark or K-per-class"),
     ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
     ("public", labeled(5, 5), {}, "toy has no public split; there are random, benchmark, K-per-class"),
     ("0-per-class", labeled(5, 5), {}, "there is no split '0-per-class'; there are public, random, benchmark, K-per"),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -211,3 +213,13 @@ def test_cuda_agrees_with_the_cpu(null):
         results.append([logits.detach(), *used])
     for on_host, on_device in zip(*results, strict=True):
         assert_close(on_device.cpu(), on_host, rtol=1e-3, atol=1e-3)
+
+
+def test_dropout_reaches_the_second_layer():
+    graph = random_graph(3)
+    hidden = torch.randn(2, graph.num_nodes, HEADS * HIDDEN)
+    still = create(hidden_dropout=0.0, attention_dropout=0.0)
+    for rates in ({"hidden_dropout": 0.5, "attention_dropout": 0.0}, {"hidden_dropout": 0.0, "attention_dropout": 0.5}):
+        noisy = replace(still, **rates)
+        assert torch.equal(noisy.decode(hidden, graph), still.decode(hidden, graph))
+        assert not torch.equal(noisy.decode(hidden, graph, noise_of(range(2))), still.decode(hidden, graph))

@@ -3,6 +3,7 @@
 import copy
 import functools
 import importlib.util
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -172,6 +173,7 @@ def test_any_rows_can_be_decoded_on_the_null_graph(name):
     assert_close(model.decode(hidden[:, picks], graph.null()), model.decode(hidden, graph.null())[:, picks])
 
 
+@pytest.mark.filterwarnings("ignore:'scale' is not set")
 def test_all_that_crosses_the_cut_is_carried():
     template = example("gcn2")[1]
     assert template.encode(random_graph(1).x, random_graph(1)).shape == (1, 12, 64 + 64)
@@ -185,6 +187,51 @@ def test_all_that_crosses_the_cut_is_carried():
     wrapped, graph = wrap(module, mix_at="second"), random_graph(1)
     assert wrapped.encode(graph.x, graph).shape == (1, 12, 6 + 2 * 3 + 1)
     assert_close(wrapped(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+
+
+def test_the_size_of_the_features_may_be_read_before_the_cut_and_used_after_it():
+    def forward(self, x, edge_index):
+        nodes, features = x.shape
+        rows = x.size(0)
+        logits = self.second(self.first(x).relu())
+        return logits.view(nodes, -1) * rows / nodes + features
+
+    module, graph = two_linear(), random_graph(1)
+    module.steps = forward
+    wrapped = wrap(module, mix_at="second")
+    assert_close(wrapped(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+    hidden = wrapped.encode(graph.x, graph.null())
+    assert hidden.shape == (1, 12, 5)
+    # Three rows are other than the twelve that were encoded.
+    assert_close(wrapped.decode(hidden[:, :3], graph.null()), wrapped.decode(hidden, graph.null())[:, :3])
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_a_sparse_adjacency_may_be_passed_around_inside():
+    def forward(self, x, edge_index):
+        adjacency = self.adjacency(x.size(0), edge_index)
+        x = self.spread(self.first(x).relu(), adjacency)
+        return self.spread(self.second(x), adjacency)
+
+    parts = {
+        "adjacency": Gather(lambda n, edges: torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), (n, n))),
+        "spread": Gather(lambda x, adjacency: x + adjacency @ x),
+    }
+    module, graph = two_linear(**parts), random_graph(1)
+    module.steps = forward
+    wrapped = wrap(module, mix_at="second")
+    assert_close(wrapped(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+
+    def from_hidden(self, x, edge_index):
+        x = self.first(x)
+        adjacency = self.adjacency(x.size(0), edge_index)
+        return self.spread(self.second(x), adjacency)
+
+    module.steps = from_hidden
+    with pytest.raises(
+        ConfigError, match=r"of type sparse_coo, .* used after it \(test_wrap.py, line \d+: adjacency = "
+    ):
+        wrap(module, mix_at="second")
 
 
 def test_edges_dropped_before_the_cut_are_dropped_alike_after_it():
@@ -368,7 +415,9 @@ def test_the_module_and_the_generator_stay_as_they_were():
 
 def test_initial_weights_are_reset_where_there_is_a_reset_and_given_elsewhere():
     module = two_linear(shift=nn.Parameter(torch.tensor([1.5])))
-    model = wrap(module, mix_at="second").create(Streams.from_seeds(range(3)), SIZES)
+    with pytest.warns(UserWarning, match="'shift' is not set by any reset_parameters"):
+        wrapped = wrap(module, mix_at="second")
+    model = wrapped.create(Streams.from_seeds(range(3)), SIZES)
     assert model.weights["shift"].flatten().tolist() == [1.5] * 3
     weight = model.weights["first.weight"]
     assert weight.shape == (3, 5, FEATURES)
@@ -390,9 +439,32 @@ def test_a_module_s_own_reset_wins():
     module = Own(FEATURES, CLASSES)
     module.act = nn.PReLU()
     nn.init.constant_(module.act.weight, 0.7)
-    model = wrap(module, mix_at="act").create(Streams.from_seeds(range(2)), SIZES)
+    with pytest.warns(UserWarning, match=r"'act.weight' is not set by the module's reset_.*; have it set all weights"):
+        wrapped = wrap(module, mix_at="act")
+    model = wrapped.create(Streams.from_seeds(range(2)), SIZES)
     assert_close(model.weights["weight"], torch.full((2, CLASSES, FEATURES), 0.25))
     assert_close(model.weights["act.weight"], torch.full((2, 1), 0.7))
+
+
+def test_weights_that_nothing_resets_are_named_at_the_caller():
+    def forward(self, x, edge_index):
+        return (self.second(self.first(x)) * self.w1 + self.w2) * self.w3 + self.w4 + self.frozen
+
+    names = {name: nn.Parameter(torch.ones(CLASSES)) for name in ("w1", "w2", "w3", "w4")}
+    module = two_linear(**names, frozen=nn.Parameter(torch.ones(CLASSES), requires_grad=False))
+    module.steps = forward
+    with pytest.warns(
+        UserWarning, match="'w1', 'w2', 'w3' and 1 more are not set by any .*; give the module one"
+    ) as told:
+        wrap(module, mix_at="second")
+    assert [Path(warning.filename).name for warning in told] == ["test_wrap.py"]
+
+
+def test_a_reset_that_fails_is_named():
+    module = two_linear()
+    module.first.reset_parameters = lambda gain: None
+    with pytest.raises(ConfigError, match=r"the reset_parameters\(\) of Linear fails \(.*'gain'\)"):
+        wrap(module, mix_at="second")
 
 
 def test_layers_of_open_size_are_settled_by_the_given_number_of_features():
@@ -403,6 +475,12 @@ def test_layers_of_open_size_are_settled_by_the_given_number_of_features():
         wrap(build(), mix_at="two")
     model = wrap(build(), mix_at="two", features=FEATURES).create(Streams.from_seeds(range(2)), SIZES)
     assert model.weights["one.lin_l.weight"].shape == (2, 5, FEATURES)
+    unfit = Layers(lambda s, x, e: s.two(s.one(x)), one=nn.LazyLinear(5), two=nn.Linear(6, 3))
+    with pytest.raises(ConfigError, match=r"fails on 7 nodes with 9 features .*; features=9 may be wrong"):
+        wrap(unfit, mix_at="two", features=FEATURES)
+    unused = two_linear(more=nn.LazyLinear(5))
+    with pytest.raises(ConfigError, match=r"the size of 'more.weight' is still open"):
+        wrap(unused, mix_at="second", features=FEATURES)
 
 
 def test_no_torch_geometric_is_needed():
@@ -547,7 +625,17 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
         (lambda s, x, e: s.two(s.one(x)) - x.mean(), r"the forward pass of Layers lets a node's result depend"),
         (lambda s, x, e: s.two(s.one(x)).mean(0), r"gives \[3\] for 7 nodes, not logits"),
         (lambda s, x, e: (s.two(s.one(x)), x), r"gives \[7, 3\], \[7, 9\] for 7 nodes, not logits"),
-        (lambda s, x, e: s.two(s.two(s.one(x)) @ s.two.weight), "'two', which is called 2 times"),
+        (
+            lambda s, x, e: s.two(s.two(s.one(x)) @ s.two.weight),
+            "the module calls 'two' 2 times; mix_at must be one of one$",
+        ),
+        (
+            lambda s, x, e: s.two(s.one(s.one(x) @ s.one.weight)) * 1 + s.two(s.one(x)),
+            "calls no other that it could be",
+        ),
+        (lambda s, x, e: s.two(s.one(x)).softmax(dim=1), "gives probabilities; return logits"),
+        (lambda s, x, e: s.two(s.one(x.nodes)), r"14 edges \('Tensor' object has no attribute 'nodes'\)$"),
+        (lambda s, x, e: s.two(s.one(x.long())), r"14 edges \(.* dtype.*\)$"),
         (lambda s, x, e: s.two(s.one(F.dropout(x))), "dropout is on in evaluation too"),
         (lambda s, x, e: s.two(s.one(x + torch.rand_like(x))), "calls torch.rand_like in evaluation too"),
         (
@@ -562,7 +650,10 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
         (lambda s, x, e: s.two(s.one(x) / e.shape[1]), "before the submodule 'two' .* not finite on a graph without"),
         (lambda s, x, e: s.two(s.one(x) + torch.arange(len(x))[:, None]), "depends on the node's position"),
         (lambda s, x, e: s.two(s.one(x)) if x.sum() > 1e9 else s.two(s.one(x)) + 1, "cannot be cut at 'two'"),
-        (lambda s, x, e: x.size(0) * s.two(s.one(x)) / x.size(0), "'size', of type int, is computed before 'two'"),
+        (
+            lambda s, x, e: s.one(x).size(0) * s.two(s.one(x)[:7]) / x.size(0),
+            "'size', of type int, is computed before 'two'",
+        ),
         (lambda s, x, e: s.one(x)[:, :3], "the module never calls 'two'; mix_at must be one of one$"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
@@ -574,6 +665,94 @@ def test_a_forward_pass_that_cannot_be_trained_is_refused_in_one_sentence(forwar
     assert "\n" not in str(raised.value)
 
 
+def test_the_line_that_cannot_be_cut_is_named():
+    def decides(self, x, edge_index):
+        x = self.first(x)
+        if x.sum() > 1e9:
+            x = x + 1
+        return self.second(x)
+
+    def measures(self, x, edge_index):
+        x = self.first(x)
+        rows = x.size(0)
+        return self.second(x).view(rows, -1)
+
+    for forward, code, remedy in (
+        (decides, "if x.sum() > 1e9:", "move that into a submodule"),
+        (measures, "rows = x.size(0)", "compute it after, from what comes out, or from the size of x alone"),
+    ):
+        module = two_linear()
+        module.steps = forward
+        with pytest.raises(ConfigError, match=re.escape(f": {code})") + f".*{remedy}") as raised:
+            wrap(module, mix_at="second")
+        line = int(re.search(r"test_wrap.py, line (\d+)", str(raised.value))[1])
+        assert Path(__file__).read_text().splitlines()[line - 1].strip() == code
+
+
+def with_forward(forward):
+    """A module of a class of its own, since signatures belong to classes."""
+    layers = two_linear()
+    layers.__class__ = type("Own", (Layers,), {"forward": forward})
+    return layers
+
+
+@pytest.mark.parametrize(
+    ("forward", "takes"),
+    [
+        (lambda self, data: self.second(self.first(data.x)), "(data)"),
+        (lambda self, x: self.second(self.first(x)), "(x)"),
+        (lambda self, x, edge_index, edge_weight: self.second(self.first(x)), "(x, edge_index, edge_weight)"),
+        (lambda self, x, edge_index, *, batch: self.second(self.first(x)), "(x, edge_index, batch)"),
+    ],
+    ids=["data", "x", "edge_weight", "keyword"],
+)
+def test_a_forward_of_other_arguments_is_refused(forward, takes):
+    with pytest.raises(ConfigError, match=re.escape(f"forward takes {takes}, but it is called with (x, edge_index);")):
+        wrap(with_forward(forward), mix_at="second")
+
+
+def test_other_arguments_keep_their_defaults():
+    module = with_forward(lambda self, x, edge_index, scale=2.0, **more: self.second(self.first(x)) * scale)
+    wrapped, graph = wrap(module, mix_at="second"), random_graph(1)
+    assert_close(wrapped(graph.x, graph)[0], module(graph.x.to_dense(), graph.edge_index))
+
+
+def test_log_probabilities_are_welcome():
+    module = with_forward(lambda self, x, edge_index: self.second(self.first(x)).log_softmax(dim=1))
+    assert wrap(module, mix_at="second").network.classes == CLASSES
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "bfloat16"])
+def test_weights_of_other_precision_are_refused(kind):
+    module = two_linear().to(getattr(torch, kind))
+    with pytest.raises(ConfigError, match=rf"'first.weight' is of type {kind}, not float32; call .float\(\)"):
+        wrap(module, mix_at="second")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("turn", [lambda m: torch.jit.trace(m, torch.ones(2, 4)), torch.jit.script, torch.compile])
+def test_compiled_modules_are_refused(turn):
+    for module in (turn(nn.Linear(4, 2)), two_linear(part=turn(nn.Linear(4, 2)))):
+        with pytest.raises(ConfigError, match=r"through torch.jit or torch.compile cannot be cut; wrap the original"):
+            wrap(module, mix_at="second")
+
+
+def test_features_that_cannot_be_found_are_asked_for():
+    def forward(self, x, edge_index):
+        return self.second(self.first(torch.cat([x, torch.ones_like(x[:, :1])], dim=1)))
+
+    module = with_forward(forward)
+    with pytest.raises(ConfigError, match=r"\(7x10 and 9x5\)\); .* 9 features, pass wrap\(..., features=\)$"):
+        wrap(module, mix_at="second")
+    assert wrap(module, mix_at="second", features=FEATURES - 1).features == FEATURES - 1
+
+
+@pytest.mark.parametrize("features", ["x", 0, 2.5])
+def test_features_must_be_a_whole_number(features):
+    with pytest.raises(ConfigError, match=f"features must be a whole number of at least 1, not {features!r}"):
+        wrap(two_linear(), mix_at="second", features=features)
+
+
 def test_a_layer_over_the_node_axis_is_named():
     module = Layers(lambda s, x, e: s.two(s.over(x.T).T), over=nn.Linear(40, 40), two=nn.Linear(FEATURES, CLASSES))
     with pytest.raises(ConfigError, match=r"'over' \(Linear\) fails on 7 nodes with 9 features .* any number"):
@@ -581,8 +760,38 @@ def test_a_layer_over_the_node_axis_is_named():
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(ConfigError, match=r"no submodule 'conv3'; mix_at must be one of conv1, conv2, conv1.lin_l"):
+    with pytest.raises(ConfigError, match=r"no submodule 'conv3'; mix_at must be one of conv1, conv2$"):
         wrap(NETWORKS["sage"][0](FEATURES, CLASSES), mix_at="conv3")
+    with pytest.raises(ConfigError, match="mix_at must be the name of a submodule, not a Linear"):
+        wrap(two_linear(), mix_at=nn.Linear(5, 3))
+
+
+@pytest.mark.parametrize(
+    ("module", "inner", "layer"),
+    [
+        (NETWORKS["sage"][0](FEATURES, CLASSES), "conv1.lin_l", r"'conv1' \(SAGEConv\)"),
+        (NETWORKS["gin"][0](FEATURES, CLASSES), "conv2.nn.0", r"'conv2' \(GINConv\)"),
+        (NETWORKS["pyg-gcn"][0](FEATURES, CLASSES), "convs.1.lin", r"'convs.1' \(GCNConv\)"),
+    ],
+    ids=["sage", "gin", "pyg-gcn"],
+)
+def test_a_name_inside_a_layer_is_answered_with_the_layer_s(module, inner, layer):
+    with pytest.raises(
+        ConfigError, match=f"{inner!r}, a part of the layer {layer}, .*; name the layer that contains it"
+    ):
+        wrap(module, mix_at=inner)
+
+
+def test_a_layer_alone_cannot_be_cut():
+    with pytest.raises(ConfigError, match=r"the module is a single layer \(GCNConv\)"):
+        wrap(pyg.GCNConv(FEATURES, CLASSES), mix_at="lin")
+
+
+def test_a_submodule_in_a_sequence_can_be_named():
+    module = Layers(
+        lambda s, x, e: s.all(x), all=nn.Sequential(nn.Linear(FEATURES, 5), nn.ReLU(), nn.Linear(5, CLASSES))
+    )
+    assert wrap(module, mix_at="all.2").encode(random_graph(1).x, random_graph(1)).shape == (1, 12, 5)
 
 
 def test_what_is_no_module_or_has_no_weights_is_refused():

@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from graphmix import Config, Graph, Split, fit, synthetic
+from graphmix import Config, ConfigError, Graph, GraphUNet, Split, fit, synthetic
 from graphmix.method import f1
+from graphmix.training.results import scores
 
 
 def rare_class_graph():
@@ -42,3 +43,43 @@ def test_an_epoch_can_be_chosen_by_macro_f1(method):
     ]
     assert (scores[1] >= scores[0]).all()
     assert (scores[1] > scores[0]).any()
+
+
+@pytest.mark.parametrize("method", ["graphmix", "fcn-self-training"])
+def test_the_predictor_is_what_is_judged_scored_and_used(method):
+    graph, split = synthetic(nodes=300, features=60, seed=2)
+    configs = [Config.for_dataset("", method=method, trials=2, epochs=30, predictor=name) for name in ("gnn", "fcn")]
+    gnn, fcn = (fit(graph, split, config, device="cpu") for config in configs)
+    assert torch.equal(gnn.history.loss, fcn.history.loss)
+    assert not torch.equal(gnn.history.val_accuracy, fcn.history.val_accuracy)
+    test = split.test[0]
+    for done in (gnn, fcn):
+        predicted = done.predict(graph)[:, test]
+        assert_close(done.test_accuracy, (predicted == graph.y[test]).float().mean(1))
+        assert_close(done.test_f1, f1(predicted, graph.y[test][None], graph.num_classes))
+    edgeless = fcn.predict(graph.null())
+    assert torch.equal(fcn.predict(graph), edgeless)
+
+
+def test_a_network_given_as_an_object_keeps_its_options():
+    graph, split = synthetic(nodes=300, features=60, seed=2)
+    config = Config.for_dataset("", trials=2, epochs=20)
+    done = fit(graph, split, config, model=GraphUNet({}, pool_ratios=(0.3,), input_dropout=0.0), device="cpu")
+    assert set(done.weights) == {"down0.weight", "down1.weight", "up0.weight", "pool1.weight"}
+    test = split.test[0]
+    assert_close(done.test_accuracy, (done.predict(graph)[:, test] == graph.y[test]).float().mean(1))
+    assert "pool_ratios=(0.3,)" in done.network.description
+
+
+def test_a_plain_module_is_no_model():
+    graph, split = synthetic(nodes=100, features=30, seed=1)
+    with pytest.raises(ConfigError, match=r"graphmix\.wrap\(module, mix_at=…\), not Linear"):
+        fit(graph, split, Config(trials=1, epochs=2), model=torch.nn.Linear(3, 2), device="cpu")
+
+
+def test_scores_name_the_rarest_class_that_is_there():
+    graph = Graph.build(np.eye(6), [[0], [1]], [0, 0, 0, 2, 2, -1], num_classes=4, class_names=["a", "b", "c", "d"])
+    class_f1 = torch.tensor([[0.5, torch.nan, 0.75, torch.nan]])
+    written = scores(torch.tensor([0.5]), torch.tensor([0.25]), class_f1, graph)
+    assert (written["rarest_class"], written["test_rarest_f1"]) == ("c", [75.0])
+    assert (written["test_macro_f1"], written["val_accuracy"], written["test_accuracy"]) == ([62.5], [50.0], [25.0])

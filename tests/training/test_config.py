@@ -54,7 +54,7 @@ def test_the_appendix_by_dataset_and_backbone():
     bitcoin = Config.for_dataset("bitcoin-otc")
     assert (bitcoin.hidden, bitcoin.learning_rate, bitcoin.weight_decay, bitcoin.epochs) == (128, 0.01, 0.0, 150)
     assert (bitcoin.alpha, bitcoin.gamma, bitcoin.rampup_start, bitcoin.rampup_end) == (0.1, 0.1, 75, 125)
-    assert bitcoin.input_dropout == 0.5
+    assert (bitcoin.input_dropout, bitcoin.select_by) == (0.5, "macro-f1")
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_the_appendix_by_dataset_and_backbone():
         ({"joint_weight": -1}, "joint_weight must be at least 0"),
         ({"heads": 0}, "heads must be at least 1"),
         ({"attention_dropout": 1}, "attention_dropout must be at least 0 and below 1"),
-        ({"pool_ratios": 0.5}, "pool_ratios must be a list of numbers, not 0.5"),
-        ({"pool_ratios": ["half"]}, "pool_ratios must be a finite number, not 'half'"),
+        ({"pool_ratios": 0.5}, "pool_ratios must be a list of one or two ratios, one per pooling, not 0.5"),
+        ({"pool_ratios": ["half"]}, "every one of pool_ratios must be a number above 0 and at most 1, not 'half'"),
         ({"depth": 3}, "there is no hyperparameter 'depth'"),
     ],
 )
@@ -118,3 +118,13 @@ def test_a_late_ramp_moves_its_end_along():
 def test_a_reading_is_not_recorded_for_another_ones_choices():
     with pytest.raises(ConfigError, match=r"Config\.for_dataset"):
         Config(reading="released")
+
+
+def test_the_ramp_follows_the_epochs_however_a_config_is_made():
+    assert (Config().rampup_start, Config().rampup_end) == (500, 1000)
+    assert (Config(epochs=40).rampup_start, Config(epochs=40).rampup_end) == (10, 20)
+    assert (Config(epochs=40, rampup_start=30).rampup_start, Config(epochs=40, rampup_start=30).rampup_end) == (30, 30)
+
+
+def test_datasets_may_be_spelled_as_when_loading():
+    assert Config.for_dataset("Bitcoin_OTC") == Config.for_dataset("bitcoin-otc")

@@ -10,9 +10,9 @@ import time
 import pytest
 import torch
 
-from graphmix import Config, RunError, files, load_run, synthetic, train
-from graphmix.training import runs
+from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
 from graphmix.training.files import write_json, write_tensors
+from graphmix.training.results import fingerprint
 
 CONFIG = Config.for_dataset("", trials=4, epochs=15)
 
@@ -210,5 +210,79 @@ def test_without_test_nodes_accuracy_is_null_not_nan(tmp_path, dataset):
 def test_fingerprint_tells_graphs_and_splits_apart(dataset):
     graph, split = dataset
     other, _ = synthetic(nodes=150, features=60, seed=3)
-    assert runs.fingerprint(graph, split) == runs.fingerprint(*synthetic(nodes=150, features=60, seed=2))
-    assert runs.fingerprint(graph, split) != runs.fingerprint(other, split)
+    assert fingerprint(graph, split) == fingerprint(*synthetic(nodes=150, features=60, seed=2))
+    assert fingerprint(graph, split) != fingerprint(other, split)
+
+
+class Net(torch.nn.Module):
+    """A network of one's own: two linear layers, the second on the mean of a node and its neighbours."""
+
+    def __init__(self, features, hidden, classes):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(features, hidden), torch.nn.Linear(hidden, classes)
+
+    def forward(self, x, edge_index):
+        source, target = edge_index[0], edge_index[1]
+        hidden = self.first(x).relu()
+        hidden = hidden + torch.zeros_like(hidden).index_add(0, target, hidden.index_select(0, source))
+        return self.second(hidden)
+
+
+def test_a_run_of_a_network_of_ones_own(tmp_path, dataset):
+    graph, split = dataset
+    model = wrap(Net(60, 8, graph.num_classes), mix_at="second")
+    config = Config.for_dataset("", trials=2, epochs=6)
+    run = train(graph, split, config, tmp_path / "run", model=model, device="cpu")
+    assert (run.results["backbone"], run.results["network"]) == ("custom", model.description)
+    assert "Linear(in_features=60, out_features=8" in model.description
+    assert "'second'" in model.description
+    back = load_run(run.folder, model)
+    assert torch.equal(back.fit.predict(graph), run.fit.predict(graph))
+    with pytest.raises(ConfigError, match="give it to load_run as `model`"):
+        load_run(run.folder).fit.predict(graph)
+    with pytest.raises(RunError, match="another network"):
+        load_run(run.folder, wrap(Net(60, 9, graph.num_classes), mix_at="second"))
+
+
+def test_a_run_goes_on_only_with_its_own_network(tmp_path, dataset, monkeypatch):
+    graph, split = dataset
+    config = Config.for_dataset("", trials=2, epochs=6)
+    model, other = (wrap(Net(60, hidden, graph.num_classes), mix_at="second") for hidden in (8, 9))
+    whole = train(graph, split, config, tmp_path / "whole", model=model, device="cpu", chunk=1).fit
+
+    def stop(progress):
+        if progress.first == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, split, config, tmp_path / "run", model=model, device="cpu", chunk=1, watch=stop)
+    with pytest.raises(RunError, match="holds another run"):
+        train(graph, split, config, tmp_path / "run", model=other, device="cpu")
+    resumed = train(graph, split, config, tmp_path / "run", model=model, device="cpu", chunk=1).fit
+    assert torch.equal(resumed.test_f1, whole.test_f1)
+    assert torch.equal(resumed.predict(graph), whole.predict(graph))
+    assert torch.equal(resumed.history.loss, whole.history.loss)
+
+
+def test_a_custom_backbone_must_be_given(tmp_path, dataset):
+    with pytest.raises(ConfigError, match="give it as `model`"):
+        train(*dataset, Config(backbone="custom", trials=1, epochs=2), tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_networks_that_print_alike_are_told_apart():
+    class Dropping(torch.nn.Module):
+        def __init__(self, rate):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(6, 4), torch.nn.Linear(4, 3)
+            self.share = rate
+
+        def forward(self, x, edge_index):
+            x = torch.nn.functional.dropout(x, self.share, training=self.training)
+            return self.second(self.first(x).relu())
+
+    first, same, other = (wrap(Dropping(rate), mix_at="second").description for rate in (0.5, 0.5, 0.9))
+    assert first == same
+    assert first != other
+    gentle, harsh = (GCN({}, input_dropout=rate).description for rate in (0.1, 0.9))
+    assert gentle != harsh

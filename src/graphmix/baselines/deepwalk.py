@@ -6,7 +6,7 @@ pointwise mutual information, and that matrix factorised by a truncated singular
 regression on the training nodes' vectors then classifies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,23 +24,26 @@ WINDOW = 10
 DIMENSIONS = 128
 
 
-def deepwalk(graph: Graph, split: Split, seeds: Sequence[int]) -> Tensor:
+def deepwalk(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[int], None] | None = None) -> Tensor:
     """Embed the nodes by random walks and classify the embeddings; features are not used.
 
     Args:
         graph: the graph, of which only the edges and the training labels are used.
         split: one split, or one per trial.
         seeds: one per trial, of its walks.
+        watch: called before each trial with its place among the seeds, since one takes seconds.
 
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.
     """
     y, train = graph.y.cpu().numpy(), split.train.cpu().numpy()
     edges = graph.edge_index.cpu().numpy()
-    results = [
-        classify(embed(edges, graph.num_nodes, seed), y, train[trial % len(train)], graph.num_classes)
-        for trial, seed in enumerate(seeds)
-    ]
+    results = []
+    for trial, seed in enumerate(seeds):
+        if watch is not None:
+            watch(trial)
+        embedding = embed(edges, graph.num_nodes, seed)
+        results.append(classify(embedding, y, train[trial % len(train)], graph.num_classes))
     return torch.from_numpy(np.stack(results)).float()
 
 

@@ -14,13 +14,17 @@ from graphmix.method import accuracy, f1
 from graphmix.training.results import scores, versions
 from graphmix.training.task import Picks
 
-BASELINES: dict[str, Callable[[Graph, Split, Sequence[int]], Tensor]] = {
+Watch = Callable[[int], None]
+
+BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tensor]] = {
     "label-propagation": label_propagation,
     "deepwalk": deepwalk,
 }
 
 
-def judge(name: str, graph: Graph, split: Split, *, trials: int = 1, seed: int = 0) -> dict[str, Any]:
+def judge(
+    name: str, graph: Graph, split: Split, *, trials: int = 1, seed: int = 0, watch: Watch | None = None
+) -> dict[str, Any]:
     """Run a baseline, trial i with seed + i, and say how good it is as `graphmix.training.results.describe` does.
 
     There is no epoch to select, so the validation nodes only tell how good it is on them.
@@ -29,7 +33,7 @@ def judge(name: str, graph: Graph, split: Split, *, trials: int = 1, seed: int =
         raise ConfigError(f"the split has masks for {split.num_splits} trials and {trials} are asked for")
     split.check(graph)
     started = time.perf_counter()
-    predictions = BASELINES[name](graph, split, range(seed, seed + trials))
+    predictions = BASELINES[name](graph, split, range(seed, seed + trials), watch)
     val, test = (Picks.build(mask.cpu(), graph.y.cpu()) for mask in (split.val, split.test))
     val_accuracy, test_accuracy = (accuracy(nodes.of(predictions), nodes.labels) for nodes in (val, test))
     class_f1 = f1(test.of(predictions).argmax(dim=2), test.labels, graph.num_classes)

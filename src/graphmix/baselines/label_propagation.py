@@ -1,6 +1,6 @@
 """Label propagation: no features, no weights, only labels that spread along edges."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,9 @@ _CLOSE = 1e-5
 
 
 @torch.no_grad()
-def label_propagation(graph: Graph, split: Split, seeds: Sequence[int]) -> Tensor:
+def label_propagation(
+    graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[int], None] | None = None
+) -> Tensor:
     """Give every node the mean of its neighbours' class probabilities, the labeled ones keeping their labels.
 
     The result of doing so again and again is the harmonic function of Zhu, Ghahramani and Lafferty (2003), here with
@@ -27,6 +29,7 @@ def label_propagation(graph: Graph, split: Split, seeds: Sequence[int]) -> Tenso
         graph: the graph, of which only the edges and the training labels are used.
         split: one split, or one per trial.
         seeds: one per trial.
+        watch: as other baselines have; all trials are done at once here.
 
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.

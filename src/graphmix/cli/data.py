@@ -23,12 +23,15 @@ def list_datasets(data_root: DataRoot = None) -> None:
     table = Table()
     for column in ("name", "nodes", "edges", "features", "classes"):
         table.add_column(column, justify="left" if column == "name" else "right")
+    table.add_column("split")
     table.add_column("where", overflow="fold")
     for name, info in data.DATASETS.items():
         sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
         place = data.where(name, data_root)
-        table.add_row(name, *sizes, _place(name, place))
+        table.add_row(name, *sizes, info.split, _place(name, place))
     output.print(table)
+    links = ", ".join(name for name, info in data.DATASETS.items() if info.task == "links")
+    output.print(f"What is classified are nodes; in {links} links, which are counted as nodes here.", markup=False)
 
 
 @app.command("get")

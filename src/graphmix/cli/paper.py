@@ -63,12 +63,29 @@ PAPER: dict[tuple[str, str, str, str], Quoted] = {
     ("bitcoin-alpha", "random", "gcn", "graphmix"): Quoted(65.34, 0.19, _F1),
 }
 NETWORKS = {"gcn": "GCN", "gat": "GAT", "unet": "Graph U-Net", "custom": "own network"}
-METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "F1 of the rarer class", "test_accuracy": "accuracy"}
+METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
+# What a run of the paper's method does where the paper says nothing else.
+_USUAL = {"optimisation": "alternate", "predictor": "auto"}
 
 
 def quoted(run: dict[str, Any]) -> Quoted | None:
-    """The paper's number beside a run's, by the run's results; None where it has none."""
-    return PAPER.get((run["dataset"], run["split"], run["backbone"], run["method"]))
+    """The paper's number beside a run's, by the run's results; None where it has none, or for a variant."""
+    paper = PAPER.get((run["dataset"], run["split"], run["backbone"], run["method"]))
+    if paper is None or any(run.get(name, value) != value for name, value in _USUAL.items()):
+        return None
+    return None if run["method"] == "graphmix" and 0 in (run["alpha"], run["gamma"]) else paper
+
+
+def name_run(run: dict[str, Any]) -> str:
+    """What to call a run, by its results: what the paper calls its method, and what it does otherwise."""
+    variants = []
+    if run["method"] == "graphmix":
+        variants += ["joint"] if run.get("optimisation") == "joint" else []
+        variants += ["no mixup"] if run["alpha"] == 0 else []
+        variants += ["no targets"] if run["gamma"] == 0 else []
+    if run.get("predictor", "auto") != "auto":
+        variants.append(f"{run['predictor'].upper()} predicts")
+    return ", ".join([title(run["method"], run["backbone"]), *variants])
 
 
 def title(method: str, backbone: str | None) -> str:

@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from graphmix.cli.paper import METRICS, quoted
-from graphmix.cli.paper import title as name_method
+from graphmix.cli.paper import METRICS, name_run, quoted
 from graphmix.data import DATASETS, resolve
 from graphmix.training import Progress as Step
 
@@ -22,6 +21,7 @@ output = Console()
 errors = Console(stderr=True)
 
 _REFRESH_SECONDS = 0.2
+_WIDE = 110
 
 
 class Bar:
@@ -32,7 +32,7 @@ class Bar:
         self._done: dict[int, int] = {}
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=30 if errors.width >= _WIDE else 10),
             TextColumn("{task.percentage:>3.0f}% · {task.fields[state]}"),
             TimeRemainingColumn(),
             console=errors,
@@ -59,7 +59,10 @@ class Bar:
         last = step.first + step.trials
         batch = f"trial {last}" if step.trials == 1 else f"trials {step.first + 1}-{last}"
         val = 100 * step.best.val.mean().item()
-        state = f"{batch} of {self._trials} · epoch {step.epoch:,}/{self._epochs:,} · validation {val:.1f} %"
+        epoch = f"epoch {step.epoch:,}/{self._epochs:,}"
+        # What a narrow screen has no room for goes first, never the time left.
+        wide = f"{batch} of {self._trials} · {epoch} · validation {val:.1f} %"
+        state = wide if errors.width >= _WIDE else f"{epoch} · {val:.1f} %"
         done, total = sum(self._done.values()), step.todo * self._epochs
         self._progress.update(self._task, completed=done, total=total, state=state)
 
@@ -73,16 +76,17 @@ def metrics_of(dataset: str) -> tuple[str, ...]:
 def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequence[str] = ("test_accuracy",)) -> Table:
     """Lay runs out beside the paper's numbers, by the names of what was measured."""
     table = Table(title=title, title_justify="left")
-    table.add_column("method")
+    table.add_column("method", no_wrap=True)
     for metric in metrics:
-        table.add_column(f"test {METRICS[metric]} (%)", justify="right")
+        name = METRICS[metric] if len(metrics) > 1 else f"test {METRICS[metric]}"
+        table.add_column(f"{name} (%)", justify="right")
     table.add_column("paper (%)", justify="right")
     table.add_column("trials", justify="right")
     table.add_column("seconds", justify="right")
     for run in results:
         paper = quoted(run)
         table.add_row(
-            name_method(run["method"], run["backbone"]),
+            name_run(run),
             *(spread(run[f"{metric}_mean"], run[f"{metric}_std"]) for metric in metrics),
             spread(paper.mean, paper.std) if paper else "-",
             str(run["trials"]),

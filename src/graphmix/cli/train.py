@@ -19,6 +19,7 @@ from graphmix.cli.screen import (
     resumable,
     warn_of_divergence,
 )
+from graphmix.errors import ConfigError
 from graphmix.models import BACKBONES
 from graphmix.training import Config
 from graphmix.training import runs as engine
@@ -63,7 +64,7 @@ def train(
         str | None, _option("GraphMix's FCN and GNN: alternate, or joint in every step (default: alternate).", METHOD)
     ] = None,
     joint_weight: Annotated[
-        float | None, _option("λ, weight of the FCN's loss when joint (default: 1.0).", METHOD)
+        float | None, _option("Weight of the FCN's loss when joint (default: 1.0).", METHOD)
     ] = None,
     predictor: Annotated[
         str | None, _option("Which network predicts: gnn or fcn (default: gnn, but fcn for method fcn).", METHOD)
@@ -107,7 +108,7 @@ def train(
         int | None, _option("Attention heads of its last layer, averaged (default: 1).", GNN)
     ] = None,
     pool_ratios: Annotated[
-        list[float] | None, _option("Share of nodes a unet keeps; repeat for each pooling (default: 0.5 0.5).", GNN)
+        str | None, _option("Share of nodes that each pooling of a unet keeps (default: 0.5,0.5).", GNN)
     ] = None,
     input_dropout: Annotated[float | None, _option("Dropout on the input (default: mostly 0.5).", GNN)] = None,
     hidden_dropout: Annotated[
@@ -139,6 +140,9 @@ def train(
     """Train on a dataset and report how good each trial is on the test nodes, at its best validation epoch."""
     given = {name: value for name, value in locals().items() if name in Config.__dataclass_fields__}
     given["unlabeled"] = int(unlabeled) if unlabeled is not None and unlabeled.isdecimal() else unlabeled
+    given["pool_ratios"] = None if pool_ratios is None else [_number(part) for part in pool_ratios.split(",")]
+    if method not in (*METHODS, *BASELINES):
+        raise ConfigError(f"method must be one of {', '.join((*METHODS, *BASELINES))}, not {method!r}")
     # A baseline takes of the hyperparameters the trials and the seed; the others are held to their ranges all the same.
     config = Config.for_dataset(data.resolve(dataset), **(given | {"method": None} if method in BASELINES else given))
     choose_device(device)
@@ -146,8 +150,15 @@ def train(
     graph, masks = data.load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if method in BASELINES:
-        report(f"{method} on {graph.name}")
-        results = judge(method, graph, masks, trials=config.trials, seed=config.seed)
+        engine.check_empty(folder)
+        results = judge(
+            method,
+            graph,
+            masks,
+            trials=config.trials,
+            seed=config.seed,
+            watch=lambda trial: report(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}"),
+        )
         engine.record(folder, results)
     else:
         with resumable(folder), Bar(f"{method} on {graph.name}", config.trials, config.epochs) as bar:
@@ -156,6 +167,15 @@ def train(
     if as_json:
         typer.echo(json.dumps(results | {"out": str(folder)}, allow_nan=False))
         return
-    title = f"{graph.name}, {masks.name} split, reading “{config.reading}”"
+    different = "" if masks.num_splits == 1 else f" ({len(set(masks.seeds or seeds))} different)"
+    reading_note = "" if method in BASELINES else f", reading “{config.reading}”"
+    title = f"{graph.name}, {masks.name} split{different}{reading_note}"
     output.print(results_table([results], title, metrics_of(dataset)))
     output.print(f"Run written to {folder}", markup=False, soft_wrap=True)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text  # the config says what is wrong with it

@@ -46,7 +46,7 @@ def dual(
     Args:
         links: `[2, links]` of user numbers; repeats, links back and self-loops are links of their own.
         num_users: how many users there are, with links or without.
-        y: `[links]` of class numbers, -1 for unknown.
+        y: `[links]` of class numbers, -1 for unknown: a signed link's class is 0 or 1, not its sign.
         num_classes: as for `Graph.build`.
         name: what to call the graph.
         class_names: `[classes]`.
@@ -62,6 +62,11 @@ def dual(
     place = np.tile(np.arange(ends.shape[1]), 2)
     x = sp.csr_array((np.ones(place.size), (place, ends.ravel())), shape=(ends.shape[1], num_users))
     bare = Graph.build(x, [[], []], y, num_classes, name, class_names)
+    for label, called in enumerate(bare.class_names or ()):
+        if not (bare.y == label).any():
+            raise DataError(
+                f"no link of {name} is {called!r}; write class {label} for those that are (-1 means unknown)"
+            )
     return bare.with_structure(SharedEnds(torch.from_numpy(ends)))
 
 

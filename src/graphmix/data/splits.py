@@ -121,7 +121,7 @@ def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
 def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
     """All labeled nodes as one group."""
     if sizes is None:
-        raise DataError(f"{graph.name} has no sizes of its own for a random split; give sizes=(train, val, test)")
+        raise DataError(f"{graph.name} has no sizes of its own for a random split; choose benchmark or K-per-class")
     if len(sizes) != 3 or min(sizes[:2]) < 1 or sizes[2] < 0:
         raise DataError(f"a random split needs training and validation nodes, but its sizes are {tuple(sizes)}")
     group = np.where(_labels(graph) == UNKNOWN, -1, 0)

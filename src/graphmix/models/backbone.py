@@ -3,7 +3,7 @@
 import abc
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import torch
@@ -86,6 +86,16 @@ class Backbone(abc.ABC):
     def features(self) -> int:
         """How many features it takes; its first weight must be `[trials, features, width]`."""
         return self.weights[self.first].shape[1]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its fields by name, all but the weights."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
+
+    @property
+    def description(self) -> str:
+        """What it is, in words that tell it from another."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

@@ -2,9 +2,14 @@
 
 import copy
 import math
+import re
 import sys
+import textwrap
+import traceback
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 import torch
@@ -17,6 +22,13 @@ from graphmix.streams import Noise
 
 # What does not depend on the features is computed in both halves, from the same random numbers: those from here on.
 _SHARED_DRAWS = 2**15
+# What can be read off a tensor without looking at its numbers.
+_FORM = {"size", "shape", "dim", "ndim", "numel", "device", "dtype"}
+# Code whose lines say nothing to the author of a module; the first covers torch_geometric, next to torch, too.
+_NOT_THEIRS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+# Layers of others, which no cut can go through: they look at types and values, which tracing has none of.
+_LAYERS = ("torch.nn.", *(f"torch_geometric.nn.{kind}" for kind in ("aggr", "conv", "dense", "norm", "pool")))
+_NAMED = 12
 
 
 class Part(nn.Module):
@@ -46,26 +58,33 @@ class Halves:
     """A forward pass in two halves, for one trial; what crosses the cut goes from one to the other as one tensor.
 
     Attributes:
-        shared: what both need and no feature changes: edge_index to a tuple.
+        shared: what both need and no feature changes: a tensor of the features' form and edge_index to a tuple.
         first: features, edge_index and what is shared to a tuple of tensors, each `[nodes, ...]`.
         second: those tensors, edge_index and what is shared to logits.
+        features: how many there are.
         shapes: the shapes of the crossing tensors, without the nodes.
     """
 
     shared: Part
     first: Part
     second: Part
+    features: int
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
+    @property
+    def parts(self) -> tuple[Part, Part, Part]:
+        """Its three pieces."""
+        return self.shared, self.first, self.second
+
     def to(self, device: torch.device) -> Self:
         """Copy to a device. Running swaps weights in, so each thread needs a copy of its own."""
-        shared, first, second = (copy.deepcopy(part).to(device) for part in (self.shared, self.first, self.second))
+        shared, first, second = (copy.deepcopy(part).to(device) for part in self.parts)
         return replace(self, shared=shared, first=first, second=second, device=device)
 
     def encode(self, weights: dict[str, Tensor], x: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
         """Map features `[nodes, features]` to what crosses the cut, side by side: `[nodes, width]`."""
-        shared = self._share(weights, edge_index, noise)
+        shared = self._share(weights, x, edge_index, noise)
         with noise:
             crossing = self.first.run(weights, x, edge_index, *shared)
         return torch.cat([value.reshape(x.shape[0], -1) for value in crossing], dim=1)
@@ -75,14 +94,18 @@ class Halves:
         crossing = hidden.split([math.prod(shape) for shape in self.shapes], dim=1)
         rows = hidden.shape[0]
         unpacked = [value.reshape(rows, *shape) for value, shape in zip(crossing, self.shapes, strict=True)]
-        shared = self._share(weights, edge_index, noise)
+        # As large as the features are, but one number in memory.
+        form = torch.empty((), dtype=hidden.dtype, device=hidden.device).expand(rows, self.features)
+        shared = self._share(weights, form, edge_index, noise)
         with noise:
             logits: Tensor = self.second.run(weights, *unpacked, edge_index, *shared)
         return logits
 
-    def _share(self, weights: dict[str, Tensor], edge_index: Tensor, noise: TrialNoise) -> tuple[Any, ...]:
+    def _share(
+        self, weights: dict[str, Tensor], form: Tensor, edge_index: Tensor, noise: TrialNoise
+    ) -> tuple[Any, ...]:
         with TrialNoise(noise.key, noise.noise, _SHARED_DRAWS):
-            shared: tuple[Any, ...] = self.shared.run(weights, edge_index)
+            shared: tuple[Any, ...] = self.shared.run(weights, form, edge_index)
         return shared
 
 
@@ -113,20 +136,64 @@ def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: No
         return Part(root, _copy_part(inputs, body, results), owners)
 
     halves = Halves(
-        shared=part([edges], free, free),
+        shared=part([features, edges], free, free),
         first=part([features, edges, *free], own, crossing),
         second=part([*crossing, edges, *free], after, None),
+        features=x.shape[1],
     )
     key = None if noise is None else noise.keys[0]
     weights: dict[str, Tensor] = dict(module.named_parameters())
     with torch.no_grad():
-        shared = halves._share(weights, edge_index, TrialNoise(key, noise))
+        shared = halves._share(weights, x, edge_index, TrialNoise(key, noise))
         with TrialNoise(key, noise):
             values = halves.first.run(weights, x, edge_index, *shared)
     for node, value in zip(crossing, values, strict=True):
         _check_crossing(node, value, mix_at, x.shape[0])
     halves.shapes = [tuple(value.shape[1:]) for value in values]
     return halves
+
+
+def check_place(module: nn.Module, mix_at: str, calls: Counter[str]) -> None:
+    """Refuse a name at which a module cannot be cut, and say which ones there are.
+
+    Args:
+        module: the module.
+        mix_at: the name of a submodule.
+        calls: how often each submodule is called, in the order of their first calls.
+    """
+    known = mix_at in dict(module.named_modules()) and mix_at != ""
+    if (layer := _find_layer(module, mix_at if known else "")) is not None:
+        kind = type(module.get_submodule(layer)).__name__
+        if layer == "":
+            raise ConfigError(
+                f"the module is a single layer ({kind}), which cannot be cut; wrap a module that calls it"
+            )
+        raise ConfigError(
+            f"mix_at names {mix_at!r}, a part of the layer {layer!r} ({kind}), which cannot be cut; name the layer "
+            f"that contains it, {layer!r}"
+        )
+    if calls[mix_at] == 1:
+        return
+    problem = f"never calls {mix_at!r}" if known else f"has no submodule {mix_at!r}"
+    if calls[mix_at] > 1:
+        problem = f"calls {mix_at!r} {calls[mix_at]} times"
+    usable = [name for name, times in calls.items() if times == 1 and _find_layer(module, name) is None]
+    if not usable:
+        raise ConfigError(
+            f"the module {problem}, and calls no other that it could be cut at; have it call one just once"
+        )
+    raise ConfigError(f"the module {problem}; mix_at must be one of {', '.join(usable[:_NAMED])}")
+
+
+def _find_layer(module: nn.Module, name: str) -> str | None:
+    """The outermost layer of somebody else's that holds a submodule, if one does; for "", the module itself."""
+    parts = name.split(".")
+    for holder in (".".join(parts[:end]) for end in range(len(parts))):
+        kinds = type(module.get_submodule(holder)).__mro__
+        closed = kinds[0].__module__.startswith(_LAYERS) and kinds[0].__module__ != nn.Sequential.__module__
+        if closed or any(kind.__name__ == "MessagePassing" for kind in kinds):
+            return holder
+    return None
 
 
 class _Root(nn.Module):
@@ -148,6 +215,7 @@ class _Tracer(fx.Tracer):
         utils = sys.modules.get("torch_geometric.utils")
         super().__init__(autowrap_modules=(math,) if utils is None else (math, utils))  # type: ignore[arg-type]
         self._path = f"module.{mix_at}"
+        self.record_stack_traces = True
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return not self._path.startswith(f"{module_qualified_name}.")
@@ -161,17 +229,30 @@ def _trace(root: nn.Module, mix_at: str) -> fx.Graph:
     except ConfigError:
         raise
     except Exception as error:
+        line = _user_line("".join(traceback.format_tb(error.__traceback__)))
         reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         raise ConfigError(
-            f"the forward pass cannot be cut at {mix_at!r}, since it depends on values or sizes of tensors outside of "
-            f"its submodules ({reason}); move that into a submodule"
+            f"the forward pass cannot be cut at {mix_at!r}, since outside of its submodules it depends on values or "
+            f"sizes of tensors ({line or reason}); move that into a submodule of its own"
         ) from error
 
 
+def _user_line(trace: str) -> str:
+    """The innermost line of the module's author in a stack trace, say `net.py, line 7: if x.sum() > 0:`."""
+    found = re.findall(r'File "(.+)", line (\d+), in .+\n +(.+)', trace)
+    theirs = [entry for entry in found if not entry[0].startswith(_NOT_THEIRS)]
+    if not theirs:
+        return ""
+    file, line, code = theirs[-1]
+    return f"{Path(file).name}, line {line}: {textwrap.shorten(code, 80)}"
+
+
 def _fed_by(source: fx.Node, nodes: list[fx.Node]) -> set[fx.Node]:
+    """Everything that the numbers in a tensor change; its form alone does not count."""
     fed = {source}
     for node in nodes:
-        if not fed.isdisjoint(node.all_input_nodes):
+        called = node.args[1] if node.target is getattr else node.target
+        if not fed.isdisjoint(node.all_input_nodes) and not (node.args[:1] == (source,) and called in _FORM):
             fed.add(node)
     return fed
 
@@ -191,13 +272,16 @@ def _copy_part(inputs: list[fx.Node], body: Iterable[fx.Node], results: list[fx.
 def _check_crossing(node: fx.Node, value: Any, mix_at: str, nodes: int) -> None:
     if not isinstance(value, Tensor):
         found = f"of type {type(value).__name__}"
-    elif not value.is_floating_point():
-        found = f"of type {str(value.dtype).removeprefix('torch.')}"
+    elif not value.is_floating_point() or value.layout != torch.strided:
+        kind = value.layout if value.is_floating_point() else value.dtype
+        found = f"of type {str(kind).removeprefix('torch.')}"
     elif value.dim() == 0 or value.shape[0] != nodes:
         found = f"of shape {list(value.shape)} for {nodes} nodes"
     else:
         return
+    line = _user_line(node.stack_trace or "")
     raise ConfigError(
-        f"{node.name!r}, {found}, is computed before {mix_at!r} and used after it, but only tensors with a row of "
-        "numbers for each node can be mixed; compute it after, from what comes out"
+        f"{node.name!r}, {found}, is computed before {mix_at!r} and used after it{f' ({line})' if line else ''}, but "
+        "only tensors with a row of numbers for each node can be mixed; compute it after, from what comes out, or from "
+        "the size of x alone"
     )

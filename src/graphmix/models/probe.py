@@ -7,6 +7,8 @@ Where two runs that ought to agree do not, the first tensor to differ says which
 import collections
 import contextlib
 import copy
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +25,7 @@ NODES = 7
 _MIDDLE = NODES // 2
 # PyG's layers hold their sum over neighbours as a submodule; the layer's own name says more.
 _INNER = ".aggr_module"
-_NAMED = 12
+_ANY_SIZE = "the module must take any number of nodes and edges"
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,29 @@ def probe_noise(trials: int = 1) -> Noise:
     return Streams.from_seeds(range(trials)).at(Purpose.FCN_DROPOUT)
 
 
+def check_kind(module: Any) -> None:
+    """Refuse what is no plain module with `forward(x, edge_index)`, before anything is run."""
+    if not isinstance(module, nn.Module):
+        raise ConfigError(f"only a torch.nn.Module can be wrapped, not a {type(module).__name__}")
+    for part in module.modules():
+        if isinstance(part, torch.jit.ScriptModule) or hasattr(part, "_orig_mod"):
+            raise ConfigError("a module that went through torch.jit or torch.compile cannot be cut; wrap the original")
+    for name, weight in module.named_parameters():
+        if weight.dtype in (torch.float64, torch.float16, torch.bfloat16):
+            kind = str(weight.dtype).removeprefix("torch.")
+            raise ConfigError(
+                f"the module's weight {name!r} is of type {kind}, not float32; call .float() on the module"
+            )
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise ConfigError(
+            f"the module's forward takes ({', '.join(signature.parameters)}), but it is called with (x, edge_index); "
+            "have it take these two, and give all others a default"
+        ) from error
+
+
 def find_features(module: nn.Module) -> int:
     """Find out how many features a module takes, by trying the numbers that its layers and weights speak of."""
     if _open_sizes(module):
@@ -77,21 +102,33 @@ def find_features(module: nn.Module) -> int:
             _record_fresh(module.eval(), probe_features(features), ring())
             return features
     # The first layer's number is the likely one: what it fails with is worth knowing.
-    _record_fresh(module.eval(), probe_features(candidates[0]), ring())
-    return candidates[0]
+    likely = candidates[0]
+    remedy = f"{_ANY_SIZE}, and if it is not made for {likely} features, pass wrap(..., features=)"
+    _record_fresh(module.eval(), probe_features(likely), ring(), remedy)
+    return likely
 
 
 def try_features(module: nn.Module, features: int) -> int:
     """Run a module on a given number of features, which also settles the sizes of layers that leave them open."""
+    if not isinstance(features, int) or features < 1:
+        raise ConfigError(f"features must be a whole number of at least 1, not {features!r}")
+    x, remedy = probe_features(features), f"features={features} may be wrong, and {_ANY_SIZE}"
     if _open_sizes(module):
-        with torch.no_grad():
-            module.eval()(probe_features(features), ring())
-    _record_fresh(module.eval(), probe_features(features), ring())
+        try:
+            with torch.no_grad():
+                module.eval()(x, ring())
+        except Exception as error:
+            raise _explain(module, "", x, ring(), error, remedy) from error
+        if unused := _open_sizes(module):
+            raise ConfigError(
+                f"the size of {unused[0]!r} is still open after a forward pass; give it one or leave it out"
+            )
+    _record_fresh(module.eval(), x, ring(), remedy)
     return features
 
 
-def _open_sizes(module: nn.Module) -> bool:
-    return any(isinstance(weight, nn.UninitializedParameter) for weight in module.parameters())
+def _open_sizes(module: nn.Module) -> list[str]:
+    return [name for name, weight in module.named_parameters() if isinstance(weight, nn.UninitializedParameter)]
 
 
 def _candidates(module: nn.Module) -> Iterator[int]:
@@ -112,25 +149,17 @@ def check_module(module: nn.Module, features: int) -> int:
         if len(logits) != 1 or logits[0].dim() != 2 or logits[0].shape[0] != NODES:
             shapes = ", ".join(str(list(value.shape)) for value in logits) or "nothing"
             raise ConfigError(f"the module gives {shapes} for {NODES} nodes, not logits [nodes, classes]")
+        # Log-probabilities are as good as logits: a softmax leaves both what they are.
+        if bool((logits[0] >= 0).all()) and close(logits[0].sum(1), torch.ones(NODES)):
+            raise ConfigError("the module gives probabilities; return logits, that is, leave out the last softmax")
         _check_null_graph(module, x)
     return logits[0].shape[1]
 
 
-def check_place(module: nn.Module, mix_at: str, features: int) -> None:
-    """Refuse a name that is not that of a submodule which is called just once, in training and in evaluation."""
-    for training in (False, True):
-        events = _record_fresh(module.train(training), probe_features(features), ring())
-        calls = [event for event in events if event.name and not event.left]
-        times = collections.Counter(event.name for event in calls)
-        if times[mix_at] == 0:
-            there = "never calls" if mix_at in dict(module.named_modules()) else "has no submodule"
-            # What the module itself calls comes first: inside of others' layers a cut seldom makes sense.
-            once = [event.name for event in sorted(calls, key=lambda call: call.caller != "") if times[event.name] == 1]
-            raise ConfigError(f"the module {there} {mix_at!r}; mix_at must be one of {', '.join(once[:_NAMED])}")
-        if times[mix_at] > 1:
-            raise ConfigError(
-                f"mix_at names {mix_at!r}, which is called {times[mix_at]} times; name a submodule called once"
-            )
+def count_calls(module: nn.Module, features: int) -> collections.Counter[str]:
+    """Count how often a module, in the mode it is in, calls each of its submodules."""
+    events = _record_fresh(module, probe_features(features), ring())
+    return collections.Counter(event.name for event in events if event.name and not event.left)
 
 
 def _check_null_graph(module: nn.Module, x: Tensor) -> None:
@@ -163,12 +192,12 @@ def _check_null_graph(module: nn.Module, x: Tensor) -> None:
             raise ConfigError("the module's result for a node depends on the node's position; use its features alone")
 
 
-def _record_fresh(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
+def _record_fresh(module: nn.Module, x: Tensor, edge_index: Tensor, remedy: str = _ANY_SIZE) -> list[Event]:
     """Record a copy, so that the module itself keeps nothing of the run."""
-    return _record(copy.deepcopy(module), x, edge_index)
+    return _record(copy.deepcopy(module), x, edge_index, remedy)
 
 
-def _record(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
+def _record(module: nn.Module, x: Tensor, edge_index: Tensor, remedy: str = _ANY_SIZE) -> list[Event]:
     """Run a module in the mode it is in and write down what goes into and comes out of every submodule."""
     events: list[Event] = []
     open_calls: list[str] = []
@@ -195,11 +224,7 @@ def _record(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
     except ConfigError:
         raise
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-        raise ConfigError(
-            f"{_describe(module, open_calls[-1] if open_calls else '')} fails on {len(x)} nodes with {x.shape[1]} "
-            f"features and {edge_index.shape[1]} edges ({reason}); it must take any number of either"
-        ) from error
+        raise _explain(module, open_calls[-1] if open_calls else "", x, edge_index, error, remedy) from error
     finally:
         for hook in hooks:
             hook.remove()
@@ -208,10 +233,21 @@ def _record(module: nn.Module, x: Tensor, edge_index: Tensor) -> list[Event]:
     return events
 
 
+def _explain(module: nn.Module, name: str, x: Tensor, edge_index: Tensor, error: Exception, remedy: str) -> ConfigError:
+    """Say in one sentence where a run failed; the remedy is one for sizes, and left out if they are not the matter."""
+    reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    named = re.search("size|shape|dimension|features", reason, re.IGNORECASE)
+    sizes = named or isinstance(error, AssertionError | IndexError)
+    return ConfigError(
+        f"{_describe(module, name)} fails on {len(x)} nodes with {x.shape[1]} features and {edge_index.shape[1]} edges "
+        f"({reason}){f'; {remedy}' if sizes else ''}"
+    )
+
+
 def _floats(values: Any) -> list[Tensor]:
     tensors = (value for value in tree_leaves(values) if isinstance(value, Tensor))
-    # Cloned, since the module may go on to write into them.
-    return [value.detach().clone() for value in tensors if value.is_floating_point()]
+    # Cloned, since the module may go on to write into them; dense, since few functions take sparse ones.
+    return [value.detach().clone().to_dense() for value in tensors if value.is_floating_point()]
 
 
 def _first(events: Iterable[Event], holds: Callable[[Tensor], bool]) -> Event | None:

@@ -34,14 +34,14 @@ class GraphUNet(Backbone):
     pool_ratios: tuple[float, ...] = (0.5, 0.5)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pool_ratios", _check_ratios(self.pool_ratios))
+        object.__setattr__(self, "pool_ratios", check_ratios(self.pool_ratios))
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights and uniform pooling vectors `[trials, hidden]`; biases, if asked for, start at zero."""
         features, hidden, classes = sizes
         noise = streams.at(Purpose.WEIGHTS)
-        depth = len(_check_ratios(options.get("pool_ratios", cls.pool_ratios)))
+        depth = len(check_ratios(options.get("pool_ratios", cls.pool_ratios)))
         # Numbers are levels: 0 is the graph itself.
         layers = {"down0": (features, hidden)}
         layers |= {f"down{level}": (hidden, hidden) for level in range(1, depth + 1)}
@@ -106,7 +106,8 @@ def share(ratio: float, count: int) -> int:
     return math.ceil(Fraction(str(ratio)) * count)
 
 
-def _check_ratios(ratios: Any) -> tuple[float, ...]:
+def check_ratios(ratios: Any) -> tuple[float, ...]:
+    """Hold the shares of nodes that poolings keep to their range; any sequence of numbers becomes a tuple."""
     if not isinstance(ratios, Sequence) or isinstance(ratios, str) or not 1 <= len(ratios) <= _MOST_POOLINGS:
         raise ConfigError(f"pool_ratios must be a list of one or two ratios, one per pooling, not {ratios!r}")
     for ratio in ratios:

@@ -6,6 +6,7 @@ Example:
 """
 
 import copy
+import hashlib
 import threading
 import warnings
 import weakref
@@ -20,7 +21,7 @@ from torch.func import vmap
 from graphmix.errors import ConfigError
 from graphmix.models import probe
 from graphmix.models.backbone import Backbone, GraphLike
-from graphmix.models.halves import Halves, cut
+from graphmix.models.halves import Halves, check_place, cut
 from graphmix.models.noise_mode import DRAWS, TrialNoise
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Noise, Purpose, Streams
@@ -110,6 +111,21 @@ class Wrapped(Backbone):
         """How many features it takes."""
         return self.network.features
 
+    @property
+    def description(self) -> str:
+        """The module as torch prints it, where it is cut, and a hash of what printing leaves out."""
+        network = self.network
+        digest = hashlib.sha256()
+        for part in (half for halves in (network.training, network.evaluation) for half in halves.parts):
+            # What forward calls, with its numbers: the rate of F.dropout, say.
+            digest.update(part.traced.code.encode())
+        for name, module in network.module.named_modules():
+            plain = {key: value for key, value in vars(module).items() if isinstance(value, int | float | str)}
+            digest.update(f"{name} {type(module).__qualname__} {sorted(plain.items())}".encode())
+        for name, value in network.module.state_dict().items():
+            digest.update(f"{name} {tuple(value.shape)}".encode())
+        return f"{network.module!r}, mixed at {network.mix_at!r} ({digest.hexdigest()[:16]})"
+
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Run the module up to the cut: `[trials, nodes, width]`, all that crosses it side by side."""
         dense = _densify(x)
@@ -168,25 +184,28 @@ def wrap(module: nn.Module, mix_at: str, *, features: int | None = None) -> Wrap
     """Turn a module with `forward(x, edge_index) -> logits [nodes, classes]` into a backbone.
 
     The null graph is an empty edge_index, on which the module must be node-wise. Mixup happens where the named
-    submodule is called, to what goes into it and to all else that later parts use.
+    submodule is called, to what goes into it and to all else that later parts use. Weights are drawn anew for each
+    trial, so pretrained ones are not kept; only frozen ones (`requires_grad=False`) are.
 
     Args:
         module: any module, of PyTorch Geometric or not; it is copied and never changed. Initial weights come from its
-            `reset_parameters`, or those of its submodules.
+            `reset_parameters`, or those of its submodules; a warning names what none of them sets.
         mix_at: the name of a submodule that is called once, as in `module.named_modules()`.
         features: how many features it takes, if that cannot be found by trying.
 
     Raises:
         ConfigError: the module cannot be trained with GraphMix; the message says which part of it, and why.
     """
-    if not isinstance(module, nn.Module):
-        raise ConfigError(f"only a torch.nn.Module can be wrapped, not a {type(module).__name__}")
+    probe.check_kind(module)
+    if not isinstance(mix_at, str):
+        raise ConfigError(f"mix_at must be the name of a submodule, not a {type(mix_at).__name__}")
     # The caller's generator stays as it is, whatever the module does while it is being tried out.
     with _ONE_THREAD, torch.random.fork_rng(devices=[]):
         module = copy.deepcopy(module).cpu()
         features = probe.find_features(module) if features is None else probe.try_features(module, features)
         classes = probe.check_module(module, features)
-        probe.check_place(module, mix_at, features)
+        for mode in (False, True):
+            check_place(module, mix_at, probe.count_calls(module.train(mode), features))
         x, edges = probe.probe_features(features), probe.ring()
         training = cut(copy.deepcopy(module).train(), mix_at, x, edges, probe.probe_noise())
         evaluation = cut(copy.deepcopy(module).eval(), mix_at, x, edges, None)
@@ -197,6 +216,9 @@ def wrap(module: nn.Module, mix_at: str, *, features: int | None = None) -> Wrap
         wrapped = Wrapped(weights, network=network)
         _check_whole(wrapped)
         network.vectorises = _vectorises(wrapped)
+        unset = _find_unset(module)
+    if unset:
+        warnings.warn(unset, stacklevel=2)
     return wrapped
 
 
@@ -253,8 +275,30 @@ def _reset(module: nn.Module, seed: int) -> dict[str, Tensor]:
         torch.default_generator.manual_seed(seed)
         for part in parts:
             if callable(reset := getattr(part, "reset_parameters", None)):
-                reset()
+                try:
+                    reset()
+                except Exception as error:
+                    kind = type(part).__name__
+                    raise ConfigError(f"the reset_parameters() of {kind} fails ({error}); mend it") from error
     return _trainable(fresh)
+
+
+def _find_unset(module: nn.Module) -> str:
+    """Say which weights a reset leaves as they are; "" if none."""
+    marked = copy.deepcopy(module)
+    with torch.no_grad():
+        for weight in filter(lambda weight: weight.requires_grad, marked.parameters()):
+            # Whatever is computed from it is not a number either.
+            weight.fill_(torch.nan)
+    names = [repr(name) for name, weight in _reset(marked, 0).items() if bool(weight.isnan().all())]
+    if not names:
+        return ""
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    by, remedy = "any reset_parameters()", "give the module one"
+    if hasattr(module, "reset_parameters"):
+        by, remedy = "the module's reset_parameters()", "have it set all weights"
+    verb = "is" if len(names) == 1 else "are"
+    return f"{listed} {verb} not set by {by}, so every trial starts from the same values; {remedy}"
 
 
 def _trainable(module: nn.Module) -> dict[str, Tensor]:

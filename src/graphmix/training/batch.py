@@ -53,7 +53,6 @@ class Batch:
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
         self._optimizer.zero_grad()
         loss.sum().backward()
-        self._fill_gradients()
         self._optimizer.step()
         score, val, test = self._judge()
         self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
@@ -70,13 +69,6 @@ class Batch:
             return val, val, test
         nodes = self._task.val
         return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test
-
-    def _fill_gradients(self) -> None:
-        # A weight that no trial of the batch used in this step, say of attention when all coins show heads: Adam would
-        # pass over it, though it updates the same weight where another trial of the batch has used it.
-        for weight in self._model.parameters():
-            if weight.grad is None:
-                weight.grad = torch.zeros_like(weight)
 
     @torch.no_grad()
     def test_f1(self) -> Tensor:
@@ -95,20 +87,32 @@ class Batch:
 def build_model(task: Task, config: Config, streams: Streams, network: Backbone | None = None) -> Backbone:
     """Create a network for a task, the configured one or that given, with initial weights from each trial's stream."""
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
-    maker = BACKBONES[config.backbone] if network is None else network
-    return maker.create(streams, sizes, bias=config.bias, **config.options())
+    if network is None:
+        return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
+    return network.create(streams, sizes, bias=config.bias, **network.options)
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     """Adam, whose updates are element-wise: over stacked weights it is one Adam per trial."""
     parameters = list(model.parameters())
-    return torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         parameters,
         lr=config.learning_rate,
         weight_decay=config.weight_decay,
         fused=True,
         capturable=parameters[0].is_cuda,
     )
+    optimizer.register_step_pre_hook(_fill_gradients)
+    return optimizer
+
+
+def _fill_gradients(optimizer: torch.optim.Optimizer, *_: object) -> None:
+    # A weight that no trial of the batch used in this step, say of attention when all coins show heads: Adam would pass
+    # over it, though it updates the same weight where another trial of the batch has used it.
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
 
 
 @torch.no_grad()

@@ -2,11 +2,13 @@
 
 import numbers
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from typing import Any, Self
 
 from graphmix.errors import ConfigError
 from graphmix.method import LOSSES
 from graphmix.models import BACKBONES
+from graphmix.models.unet import check_ratios
 from graphmix.training.settings import (
     CUSTOM,
     GAMMAS,
@@ -53,12 +55,13 @@ class Config:
         gamma: peak weight of the loss on predicted targets [γ]; 0 switches them off.
         temperature: of sharpening [T].
         perturbations: dropout passes averaged into a target [K].
-        rampup_start: epoch at which the unsupervised weight begins to rise.
-        rampup_end: epoch at which it reaches gamma.
+        rampup_start: epoch at which the unsupervised weight begins to rise; when not given a quarter of the epochs,
+            which for the paper's 2,000 is its 500.
+        rampup_end: epoch at which it reaches gamma; when not given half of the epochs.
         rampup_before: share of gamma before the ramp begins.
         unlabeled: unlabeled nodes in a step: "all", or a fresh random subset, drawn with replacement, of a given
             size, "labeled" for as many as there are labeled nodes.
-        fcn_loss: the FCN's loss, by name.
+        fcn_loss: the loss of GraphMix's FCN, by name; every other loss is cross-entropy.
         lambda_per: one mixing weight per "pair" of nodes or per "batch".
         binarise: whether features become 0 or 1 before rows are normalised.
         select_by: the score on the validation nodes by which a trial's epoch is chosen, "accuracy" or "macro-f1".
@@ -88,8 +91,8 @@ class Config:
     gamma: float = 1.0
     temperature: float = 0.1
     perturbations: int = 10
-    rampup_start: int = 500
-    rampup_end: int = 1000
+    rampup_start: int = None  # type: ignore[assignment]  # chosen from the epochs, then never None
+    rampup_end: int = None  # type: ignore[assignment]
     rampup_before: float = 0.0
     unlabeled: str | int = "all"
     fcn_loss: str = "cross-entropy"
@@ -99,6 +102,11 @@ class Config:
     ties: str = "first"
 
     def __post_init__(self) -> None:
+        start, end = _ramp(_whole("epochs", self.epochs), USUAL_RAMP)
+        if vars(self)["rampup_start"] is None:
+            object.__setattr__(self, "rampup_start", start)
+        if vars(self)["rampup_end"] is None:
+            object.__setattr__(self, "rampup_end", max(_whole("rampup_start", self.rampup_start), end))
         self._check_types()
         self._check_choices()
         self._check_numbers()
@@ -107,8 +115,6 @@ class Config:
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str = "paper", **given: Any) -> Self:
         """Fill in what a reading says and what the paper used on a dataset; `given` values win.
-
-        The ramp-up defaults to the second quarter of the epochs, which for the paper's 2,000 is its 500 to 1,000.
 
         Example:
             >>> Config.for_dataset("pubmed", reading="released").gamma
@@ -120,15 +126,14 @@ class Config:
         unknown = set(given) - {field.name for field in fields(cls)}
         _require(not unknown, f"there is no hyperparameter {min(unknown, default='')!r}")
         given = {name: value for name, value in given.items() if value is not None}
-        dataset, backbone = dataset.lower(), str(given.get("backbone", cls.backbone))
+        dataset, backbone = dataset.lower().replace("_", "-"), str(given.get("backbone", cls.backbone))
         chosen = READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
         for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
             chosen |= SETTINGS.get(owner, {})
         chosen |= given
-        epochs = _whole("epochs", chosen.get("epochs", cls.epochs))
-        first, last = RAMPS.get(dataset, USUAL_RAMP)
-        start = _whole("rampup_start", chosen.setdefault("rampup_start", int(epochs * first)))
-        chosen.setdefault("rampup_end", max(start, int(epochs * last)))
+        if dataset in RAMPS:
+            epochs = _whole("epochs", chosen.get("epochs", cls.epochs))
+            chosen = dict(zip(("rampup_start", "rampup_end"), _ramp(epochs, RAMPS[dataset]), strict=True)) | chosen
         return cls(**chosen)
 
     @property
@@ -158,7 +163,7 @@ class Config:
     def _check_choices(self) -> None:
         choices: dict[str, Any] = {
             "method": METHODS,
-            "backbone": (*BACKBONES, CUSTOM),
+            "backbone": BACKBONES if self.backbone != CUSTOM else (CUSTOM,),
             "optimisation": OPTIMISATIONS,
             "predictor": PREDICTORS,
             "reading": READINGS,
@@ -192,7 +197,7 @@ class Config:
             elif field.type is float:
                 value = _number(field.name, value)
             elif field.name == "pool_ratios":
-                value = tuple(_number(field.name, ratio) for ratio in _listed(field.name, value))
+                value = check_ratios(value)
             elif field.type is bool:
                 _require(isinstance(value, bool), f"{field.name} must be True or False, not {value!r}")
             # Plain numbers, whatever numpy or others gave: a config is written as JSON.
@@ -218,6 +223,10 @@ class Config:
         )
 
 
+def _ramp(epochs: int, shares: tuple[Fraction, Fraction]) -> tuple[int, int]:
+    return int(epochs * shares[0]), int(epochs * shares[1])
+
+
 def _whole(name: str, value: Any) -> int:
     fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     _require(fits, f"{name} must be a whole number, not {value!r}")
@@ -228,11 +237,6 @@ def _number(name: str, value: Any) -> float:
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     _require(fits and -_HUGE < value < _HUGE, f"{name} must be a finite number, not {value!r}")
     return float(value)
-
-
-def _listed(name: str, value: Any) -> list[Any]:
-    _require(isinstance(value, (list, tuple)), f"{name} must be a list of numbers, not {value!r}")
-    return list(value)
 
 
 def _at_least(config: Config, name: str, bound: int) -> None:

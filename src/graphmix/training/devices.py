@@ -127,5 +127,7 @@ def _entries(graph: Graph, config: Config) -> int:
     features = graph.num_nodes * graph.num_features
     if isinstance(graph.x, SparseMatrix) and config.backbone != CUSTOM:
         features = graph.x.nonzeros
-    # Attention has a weight for every head.
-    return max(features, graph.num_propagated * (config.heads if config.backbone == "gat" else 1))
+    # Attention and pooling list the edges, as a dual graph otherwise does not; attention has a weight for every head.
+    listed = 2 * graph.num_edges + graph.num_nodes
+    walked = {"gat": listed * config.heads, "unet": listed}.get(config.backbone, graph.num_propagated)
+    return max(features, walked)

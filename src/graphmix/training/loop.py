@@ -52,7 +52,8 @@ class Fit:
         config: the hyperparameters.
         trials: which trials these are, as indices: trial i was seeded with config.seed + i.
         weights: name to tensor `[trials, ...]`, at each trial's best epoch.
-        best_epoch: int64 `[trials]`, where validation accuracy was best, counted from 0.
+        best_epoch: int64 `[trials]`, where the validation score was best, counted from 0.
+        val_score: `[trials]`, there, what the epoch was chosen by.
         val_accuracy: `[trials]`, there.
         test_accuracy: `[trials]`, there; NaN without test nodes.
         test_f1: `[trials, classes]`, there, each class's F1; NaN for a class that is neither a label nor predicted.
@@ -65,6 +66,7 @@ class Fit:
     trials: tuple[int, ...]
     weights: dict[str, Tensor]
     best_epoch: Tensor
+    val_score: Tensor
     val_accuracy: Tensor
     test_accuracy: Tensor
     test_f1: Tensor
@@ -115,6 +117,7 @@ class Fit:
             trials=tuple(trial for part in parts for trial in part.trials),
             weights={name: cat(lambda part, name=name: part.weights[name]) for name in parts[0].weights},  # type: ignore[misc]
             best_epoch=cat(lambda part: part.best_epoch),
+            val_score=cat(lambda part: part.val_score),
             val_accuracy=cat(lambda part: part.val_accuracy),
             test_accuracy=cat(lambda part: part.test_accuracy),
             test_f1=cat(lambda part: part.test_f1),
@@ -138,7 +141,7 @@ def fit(
     chunk: int | None = None,
     watch: Watch | None = None,
 ) -> Fit:
-    """Train every trial and keep each at the epoch with its best validation accuracy.
+    """Train every trial and keep each at the epoch with its best validation score.
 
     Args:
         graph: the graph.
@@ -157,6 +160,10 @@ def fit(
 
 def for_model(config: Config, model: Backbone | None) -> Config:
     """Write down whether the network is one of one's own; the two must agree."""
+    if model is not None and not isinstance(model, Backbone):
+        raise ConfigError(
+            f"model must be a Backbone, say from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"
+        )
     if model is None and config.backbone == CUSTOM:
         raise ConfigError(f"the backbone {CUSTOM!r} is a network of one's own; give it as `model`")
     return config if model is None else replace(config, backbone=CUSTOM)
@@ -202,6 +209,7 @@ def _fit_batch(
             trials=tuple(trials),
             weights={name: weight.cpu() for name, weight in batch.kept.items()},
             best_epoch=batch.best.epoch.cpu(),
+            val_score=batch.best.score.cpu(),
             val_accuracy=batch.best.val.cpu(),
             test_accuracy=batch.best.test.cpu(),
             test_f1=batch.test_f1().cpu(),

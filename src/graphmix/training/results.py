@@ -1,5 +1,6 @@
 """A run's results in plain values: percentages, one per trial, and how they came about."""
 
+import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.sparse import SparseMatrix
 from graphmix.training.loop import Fit
 
 
@@ -19,8 +21,12 @@ def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> dict
         "dataset": graph.name,
         "split": split.name,
         "split_seeds": None if split.seeds is None else list(split.seeds),
+        "split_sizes": [int(mask[0].sum()) for mask in (split.train, split.val, split.test)],
+        "data": fingerprint(graph, split),
+        "network": None if fit.network is None else fit.network.description,
         **fit.config.to_dict(),
         **scores(fit.val_accuracy, fit.test_accuracy, fit.test_f1, graph),
+        "val_score": _percent(fit.val_score),
         "best_epoch": fit.best_epoch.tolist(),
         "diverged": diverged(fit),
         "seconds": round(fit.seconds, 3),
@@ -54,6 +60,17 @@ def diverged(fit: Fit) -> list[int]:
     """Which trials ever had a loss that is no number; their results mean little."""
     broken = ~fit.history.loss.isfinite().all(dim=1)
     return [fit.trials[place] for place in broken.nonzero().flatten().tolist()]
+
+
+def fingerprint(graph: Graph, split: Split) -> str:
+    """Hash a graph and its split: equal for equal data."""
+    digest = hashlib.sha256()
+    x = graph.x
+    features = (x.crow, x.col, x.values) if isinstance(x, SparseMatrix) else (x,)
+    for tensor in (*features, *graph.structure.tensors, graph.y, split.train, split.val, split.test):
+        digest.update(str(tuple(tensor.shape)).encode())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,6 @@ results.json          what `graphmix train --json` prints; written last, so its 
 """
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,13 +22,12 @@ from torch import Tensor
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.models import Backbone
-from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.files import write_json, write_tensors
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
-from graphmix.training.results import describe, read_shares, versions
+from graphmix.training.results import describe, fingerprint, read_shares, versions
 from graphmix.training.task import Task
 
 try:
@@ -73,7 +71,7 @@ def train(
     check_chunk(chunk)
     config = for_model(config, model)
     task = Task.build(graph, split, config, choose_device(device))
-    asked = _asked(graph, split, config)
+    asked = _asked(graph, split, config, model)
     with _open_folder(folder, asked):
         files = sorted((folder / "parts").glob("trials-*.safetensors"))
         parts = [_read_part(path, config) for path in files]
@@ -101,10 +99,16 @@ def record(folder: Path | str, results: dict[str, Any]) -> None:
         RunError: the folder holds something already.
     """
     folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
+    check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "results.json", results)
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse a folder that something is in: a finished run, say."""
+    _check_folder(folder, {})
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} holds a run that is not done; choose another --out or delete it")
 
 
 def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
@@ -113,7 +117,7 @@ def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> boo
     if not (folder / "results.json").is_file() or not (folder / "config.json").is_file():
         return False
     begun = _read_json(folder / "config.json")
-    return all(begun.get(name) == value for name, value in _asked(graph, split, config).items())
+    return all(begun.get(name) == value for name, value in _asked(graph, split, config, None).items())
 
 
 def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
@@ -127,7 +131,8 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
             trials=tuple(range(config.trials)),
             weights=load_file(folder / "weights.safetensors"),
             best_epoch=torch.tensor(results["best_epoch"]),
-            val_accuracy=torch.tensor(results["val_accuracy"]) / 100,
+            val_score=read_shares(results["val_score"]),
+            val_accuracy=read_shares(results["val_accuracy"]),
             test_accuracy=read_shares(results["test_accuracy"]),
             test_f1=read_shares(results["test_f1"]),
             history=History(**load_file(folder / "curves.safetensors")),
@@ -136,22 +141,19 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         )
     except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise RunError(f"{folder} does not hold a whole run: {error}") from error
+    if model is not None and model.description != results.get("network"):
+        raise RunError(f"{folder} holds a run of another network than the one given as `model`")
     return Run(folder, fit, results)
 
 
-def fingerprint(graph: Graph, split: Split) -> str:
-    """Hash a graph and its split: equal for equal data."""
-    digest = hashlib.sha256()
-    x = graph.x
-    features = (x.crow, x.col, x.values) if isinstance(x, SparseMatrix) else (x,)
-    for tensor in (*features, *graph.structure.tensors, graph.y, split.train, split.val, split.test):
-        digest.update(str(tuple(tensor.shape)).encode())
-        digest.update(tensor.cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _asked(graph: Graph, split: Split, config: Config) -> dict[str, Any]:
-    return {"dataset": graph.name, "split": split.name, "data": fingerprint(graph, split), **config.to_dict()}
+def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -> dict[str, Any]:
+    return {
+        "dataset": graph.name,
+        "split": split.name,
+        "data": fingerprint(graph, split),
+        "network": None if model is None else model.description,
+        **config.to_dict(),
+    }
 
 
 @contextlib.contextmanager
@@ -193,10 +195,10 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     different = [name for name in asked if begun.get(name) != asked[name]]
     if different:
         name = different[0]
-        raise RunError(
-            f"{folder} holds another run ({name} is {begun.get(name)!r} there and {asked[name]!r} here); "
-            "choose another --out"
+        values = (
+            f"{name} is {begun.get(name)!r} there and {asked[name]!r} here" if name != "network" else "of a network"
         )
+        raise RunError(f"{folder} holds another run ({values}); choose another --out")
     if begun.get("versions") != versions():
         raise RunError(f"{folder} holds a run begun with other versions; choose another --out or delete it")
 
@@ -215,6 +217,7 @@ def _to_tensors(part: Fit) -> dict[str, Tensor]:
     return {
         "trials": torch.tensor(part.trials),
         "best_epoch": part.best_epoch,
+        "val_score": part.val_score,
         "val_accuracy": part.val_accuracy,
         "test_accuracy": part.test_accuracy,
         "test_f1": part.test_f1,
@@ -235,6 +238,7 @@ def _read_part(path: Path, config: Config) -> Fit:
             trials=tuple(held["trials"].tolist()),
             weights=under("weights."),
             best_epoch=held["best_epoch"],
+            val_score=held["val_score"],
             val_accuracy=held["val_accuracy"],
             test_accuracy=held["test_accuracy"],
             test_f1=held["test_f1"],
