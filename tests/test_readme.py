@@ -21,7 +21,7 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
     masks = np.arange(60) // 20 == np.arange(3)[:, None]
     own = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
     names = own | dict(zip(("train", "val", "test"), masks, strict=True))
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     for block in BLOCKS:
         # Word for word but for the number of epochs: 20 show that it runs.
         exec(re.sub(r"trials=(\d+)(, epochs=\d+)?", r"trials=\1, epochs=20", block), names)
