@@ -1,5 +1,6 @@
 """The command line as people meet it: a real process, its two streams and its exit code."""
 
+import functools
 import json
 import os
 import pty
@@ -248,7 +249,9 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
     command += ["--device", "cpu", "--json", "--out", "run"]
     variables = os.environ | {"OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=tmp_path, env=variables, **streams)
+    # Tests that a shell started in the background ignore Ctrl-C, and so would what they start.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, cwd=tmp_path, env=variables, preexec_fn=heed, **streams)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("run/parts/*.safetensors")):
         assert time.monotonic() < deadline
