@@ -24,6 +24,18 @@ def cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
     return -(log_softmax(logits) * targets * weight[..., None]).sum(dim=(1, 2))
 
 
+def label_loss(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
+    """Cross-entropy -log p_y where labels are classes, not distributions: `[trials]`.
+
+    Args:
+        logits: `[trials, nodes, classes]`.
+        labels: int64 `[trials or 1, nodes]`; the label -1 goes with weight 0.
+        weight: `[trials or 1, nodes]`, what each node counts.
+    """
+    wanted = labels.clamp_min(0).expand(logits.shape[0], -1)[..., None]
+    return -(log_softmax(logits).gather(2, wanted)[..., 0] * weight).sum(dim=1)
+
+
 def binary_cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
     """Binary cross-entropy on softmax outputs, averaged over nodes and classes, as in the authors' released code.
 

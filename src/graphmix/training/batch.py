@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from graphmix.method import accuracy, f1
+from graphmix.method import accuracy, f1, label_loss
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
 from graphmix.training.config import Config
@@ -23,7 +23,7 @@ class Batch:
     Attributes:
         best: the best epochs so far.
         kept: name to weights `[trials, ...]` at the best epochs.
-        curves: loss, validation and test accuracy, `[3, epochs, trials]`.
+        curves: what `History` holds, in its order, `[5, epochs, trials]`.
     """
 
     def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None):
@@ -40,7 +40,7 @@ class Batch:
         self._epoch = torch.zeros(1, dtype=torch.int64, device=device)
         self.best = Best.none(len(trials), device)
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
-        self.curves = torch.empty(3, config.epochs, len(trials), device=device)
+        self.curves = torch.empty(5, config.epochs, len(trials), device=device)
 
     def shape(self, epoch: int) -> tuple[int, bool]:
         """What the shapes of an epoch depend on: how many coins show heads, and whether targets are needed."""
@@ -54,28 +54,30 @@ class Batch:
         self._optimizer.zero_grad()
         loss.sum().backward()
         self._optimizer.step()
-        score, val, test = self._judge()
+        score, val, test, losses = self._judge()
         self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
         self._keep_improved()
-        self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test])[:, None])
+        self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])
         self._epoch += 1
 
     @torch.no_grad()
-    def _judge(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What epochs are chosen by, validation and test accuracy: `[trials]` each."""
+    def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
+        """What epochs are chosen by, validation and test accuracy, training and validation loss: `[trials]` each."""
         logits = self._model(self._task.x, self._task.judged)
         val, test = accuracies(logits, self._task)
+        losses = [
+            label_loss(nodes.of(logits), nodes.labels, nodes.weight) for nodes in (self._task.labeled, self._task.val)
+        ]
         if self._config.select_by == "accuracy":
-            return val, val, test
+            return val, val, test, losses
         nodes = self._task.val
-        return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test
+        return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test, losses
 
     @torch.no_grad()
-    def test_f1(self) -> Tensor:
-        """F1 on the test nodes of every class, by each trial's network at its best epoch: `[trials, classes]`."""
+    def test_logits(self) -> Tensor:
+        """Logits of the test nodes, by each trial's network at its best epoch: `[trials, test nodes, classes]`."""
         best = replace(self._model, weights=self.kept)
-        picked = self._task.test.of(best(self._task.x, self._task.judged))
-        return f1(picked.argmax(dim=2), self._task.test.labels, self._task.graph.num_classes)
+        return self._task.test.of(best(self._task.x, self._task.judged))
 
     @torch.no_grad()
     def _keep_improved(self) -> None:

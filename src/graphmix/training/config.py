@@ -139,7 +139,7 @@ class Config:
     @property
     def trains_gnn(self) -> bool:
         """Whether the network is ever trained on the graph, not only as an FCN."""
-        return self.method not in ("fcn", "fcn-self-training")
+        return self.method not in ("fcn", "fcn-self-training", "fcn-mixup")
 
     @property
     def predicts_with_gnn(self) -> bool:

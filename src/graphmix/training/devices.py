@@ -100,7 +100,7 @@ def bytes_per_trial(graph: Graph, config: Config) -> int:
     activations = graph.num_nodes * (states * width + 16 * classes)
     # Dropout bits and random words, dropped-out values where a backend writes them out, and tilings of both matrices.
     features = 12 * _entries(graph, config)
-    curves = 3 * config.epochs
+    curves = 5 * config.epochs
     return 4 * (kept + activations + features + curves)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
-from graphmix.method import softmax
+from graphmix.method import confusion, f1, reliability, softmax
 from graphmix.models import BACKBONES, Backbone
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
@@ -57,6 +57,8 @@ class Fit:
         val_accuracy: `[trials]`, there.
         test_accuracy: `[trials]`, there; NaN without test nodes.
         test_f1: `[trials, classes]`, there, each class's F1; NaN for a class that is neither a label nor predicted.
+        confusion: int64 `[trials, classes, classes]`, there, test nodes by label and by prediction.
+        reliability: float64 `[trials, bins, 3]`, there, as `graphmix.method.reliability` counts the test nodes.
         history: the curves.
         seconds: wall-clock time from the start of training until these trials were done.
         network: the network that was given as an object; None where the config names one.
@@ -70,6 +72,8 @@ class Fit:
     val_accuracy: Tensor
     test_accuracy: Tensor
     test_f1: Tensor
+    confusion: Tensor
+    reliability: Tensor
     history: History
     seconds: float
     network: Backbone | None = None
@@ -121,10 +125,10 @@ class Fit:
             val_accuracy=cat(lambda part: part.val_accuracy),
             test_accuracy=cat(lambda part: part.test_accuracy),
             test_f1=cat(lambda part: part.test_f1),
+            confusion=cat(lambda part: part.confusion),
+            reliability=cat(lambda part: part.reliability),
             history=History(
-                cat(lambda part: part.history.loss),
-                cat(lambda part: part.history.val_accuracy),
-                cat(lambda part: part.history.test_accuracy),
+                **{name: cat(lambda part, name=name: vars(part.history)[name]) for name in vars(parts[0].history)}  # type: ignore[misc]
             ),
             seconds=max(part.seconds for part in parts),
             network=parts[0].network,
@@ -203,7 +207,7 @@ def _fit_batch(
             check_stop()
             if watch is not None:
                 watch(Progress(todo, trials[0], len(trials), epoch + 1, batch.best))
-        loss_curve, val_curve, test_curve = batch.curves.mT.contiguous().cpu()
+        logits, labels = batch.test_logits(), task.select(torch.tensor(trials, device=task.device)).test.labels
         return Fit(
             config=config,
             trials=tuple(trials),
@@ -212,8 +216,10 @@ def _fit_batch(
             val_score=batch.best.score.cpu(),
             val_accuracy=batch.best.val.cpu(),
             test_accuracy=batch.best.test.cpu(),
-            test_f1=batch.test_f1().cpu(),
-            history=History(loss_curve, val_curve, test_curve),
+            test_f1=f1(logits.argmax(dim=2), labels, logits.shape[2]).cpu(),
+            confusion=confusion(logits.argmax(dim=2), labels, logits.shape[2]).cpu(),
+            reliability=reliability(softmax(logits), labels).cpu(),
+            history=History(*batch.curves.mT.contiguous().cpu()),
             seconds=0.0,
             network=model,
         )

@@ -3,7 +3,7 @@
 config.json           what was asked for, the versions, and a fingerprint of the data
 parts/*.safetensors   batches of trials already trained, while the run goes on
 weights.safetensors   best weights, `[trials, ...]`
-curves.safetensors    loss, validation and test accuracy, `[trials, epochs]`
+curves.safetensors    losses and accuracies, `[trials, epochs]`; test nodes by label, prediction and confidence
 results.json          what `graphmix train --json` prints; written last, so its presence means finished
 """
 
@@ -84,7 +84,7 @@ def train(
         fit = replace(Fit.join(parts), network=model)
         results = describe(fit, graph, split, task.device)
         write_tensors(folder / "weights.safetensors", fit.weights)
-        write_tensors(folder / "curves.safetensors", vars(fit.history))
+        write_tensors(folder / "curves.safetensors", _curves(fit))
         write_json(folder / "results.json", results)
         for path in files:
             path.unlink()
@@ -126,6 +126,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
     results = _read_json(folder / "results.json")
     try:
         config = Config(**{name: results[name] for name in Config.__dataclass_fields__})
+        curves = load_file(folder / "curves.safetensors")
         fit = Fit(
             config=config,
             trials=tuple(range(config.trials)),
@@ -135,7 +136,9 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
             val_accuracy=read_shares(results["val_accuracy"]),
             test_accuracy=read_shares(results["test_accuracy"]),
             test_f1=read_shares(results["test_f1"]),
-            history=History(**load_file(folder / "curves.safetensors")),
+            confusion=curves.pop("confusion"),
+            reliability=curves.pop("reliability"),
+            history=History(**curves),
             seconds=results["seconds"],
             network=model,
         )
@@ -222,9 +225,13 @@ def _to_tensors(part: Fit) -> dict[str, Tensor]:
         "test_accuracy": part.test_accuracy,
         "test_f1": part.test_f1,
         "seconds": torch.tensor(part.seconds, dtype=torch.float64),
-        **{f"history.{name}": curve for name, curve in vars(part.history).items()},
+        **{f"curves.{name}": curve for name, curve in _curves(part).items()},
         **{f"weights.{name}": weight for name, weight in part.weights.items()},
     }
+
+
+def _curves(fit: Fit) -> dict[str, Tensor]:
+    return {"confusion": fit.confusion, "reliability": fit.reliability} | vars(fit.history)
 
 
 def _read_part(path: Path, config: Config) -> Fit:
@@ -233,6 +240,7 @@ def _read_part(path: Path, config: Config) -> Fit:
 
     try:
         held = load_file(path)
+        curves = under("curves.")
         return Fit(
             config=config,
             trials=tuple(held["trials"].tolist()),
@@ -242,7 +250,9 @@ def _read_part(path: Path, config: Config) -> Fit:
             val_accuracy=held["val_accuracy"],
             test_accuracy=held["test_accuracy"],
             test_f1=held["test_f1"],
-            history=History(**under("history.")),
+            confusion=curves.pop("confusion"),
+            reliability=curves.pop("reliability"),
+            history=History(**curves),
             seconds=held["seconds"].item(),
         )
     except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:

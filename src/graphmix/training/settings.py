@@ -10,6 +10,7 @@ METHODS: dict[str, str] = {
     "fcn": "the FCN on the labels alone, the edges unseen",
     "self-training": "the GNN on the labels and on targets it predicts itself",
     "fcn-self-training": "the FCN on the labels and on targets the GNN predicts",
+    "fcn-mixup": "the FCN by manifold mixup, GraphMix's steps with heads alone",
 }
 OPTIMISATIONS = ("alternate", "joint")
 PREDICTORS = ("auto", "gnn", "fcn")

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from graphmix.method import (
     LOSSES,
+    Loss,
     cross_entropy,
     draw_lambda,
     draw_partners,
@@ -76,8 +77,10 @@ def step_loss(
 
 
 def flip_coins(config: Config, streams: Streams, epochs: int) -> Tensor:
-    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; other methods know only tails."""
+    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; other methods know but one side."""
     coins = streams.coins(epochs)
+    if config.method == "fcn-mixup":
+        return coins | True
     return coins if config.method == "graphmix" and config.optimisation == "alternate" else coins & False
 
 
@@ -117,20 +120,22 @@ def gnn_loss(model: Backbone, task: Task, streams: Streams, moment: Moment) -> T
     return cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
 
 
-def fcn_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
-    """L_FCN = L_supervised + w(t) L_unsupervised (Eq. 6): `[trials]`."""
-    epoch = moment.epoch
+def fcn_loss(
+    model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment, loss: Loss | None = None
+) -> Tensor:
+    """L_FCN = L_supervised + w(t) L_unsupervised (Eq. 6): `[trials]`; ℓ is the config's loss unless one is given."""
+    epoch, loss = moment.epoch, loss or LOSSES[config.fcn_loss]
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
     # Node-wise on the null graph, so one pass serves labeled and unlabeled nodes alike.
     hidden = model.encode(task.x, task.null, noise)
     mixing = streams.at(Purpose.MIXING_LABELED, epoch)
-    supervised = _mixup_loss(model, task, config, hidden, task.labeled, task.targets, (noise, mixing))
+    supervised = _mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
     if moment.weight is None:
         return supervised
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     targets = predict_targets(model, task, config, streams, epoch, unlabeled)
     mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
-    unsupervised = _mixup_loss(model, task, config, hidden, unlabeled, targets, (noise, mixing))
+    unsupervised = _mixup_loss(model, task, config, hidden, (unlabeled, targets), (noise, mixing), loss)
     return supervised + moment.weight * unsupervised
 
 
@@ -208,11 +213,12 @@ def _mixup_loss(
     task: Task,
     config: Config,
     hidden: Tensor,
-    nodes: Picks,
-    targets: Tensor,
+    labels: tuple[Picks, Tensor],
     noises: tuple[Noise, Noise],
+    loss: Loss,
 ) -> Tensor:
-    """L_MM, manifold mixup at the hidden layer (Eq. 2): `[trials]`."""
+    """L_MM, manifold mixup at the hidden layer of nodes and their targets (Eq. 2): `[trials]`."""
+    nodes, targets = labels
     dropout_noise, mixing = noises
     picks = nodes.index.shape[1]
     lam = draw_lambda(config.alpha, mixing, picks if config.lambda_per == "pair" else 1)
@@ -222,4 +228,4 @@ def _mixup_loss(
     mixed = mix(own, distinct_rows(own, partner), lam)
     mixed_targets = mix(targets, distinct_rows(targets, partner), lam)
     logits = model.decode(mixed, task.null, dropout_noise)
-    return LOSSES[config.fcn_loss](logits, mixed_targets, nodes.weight)
+    return loss(logits, mixed_targets, nodes.weight)
