@@ -26,6 +26,17 @@ def write_whole(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
+def remove_leavings(folder: Path) -> None:
+    """Remove what writes that were killed left in a folder; nobody else may be writing there."""
+    for part in folder.glob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
+def is_leaving(name: str) -> bool:
+    """Whether a file's name is that of a write that was killed."""
+    return name.startswith(".") and name.endswith(".part")
+
+
 def _umask() -> int:
     # There is no way to read it but to set it.
     mask = os.umask(0o077)

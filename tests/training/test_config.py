@@ -78,7 +78,7 @@ def test_the_appendix_by_dataset_and_backbone():
         ({"rampup_start": 50, "rampup_end": 20}, "rampup_end (20) must not come before rampup_start (50)"),
         ({"unlabeled": "some"}, "unlabeled must be 'all', 'labeled' or a number of nodes from 1 up, not 'some'"),
         ({"unlabeled": 0}, "unlabeled must be"),
-        ({"method": "magic"}, "method must be one of graphmix, supervised, fcn, self-training, fcn-self-training, fcn-mixup"),
+        ({"method": "magic"}, "method must be one of graphmix, supervised, fcn, self-training, fcn-self-training"),
         ({"backbone": "mlp"}, "backbone must be one of"),
         ({"fcn_loss": "mse"}, "fcn_loss must be one of"),
         ({"reading": "mine"}, "reading must be one of paper, released"),

@@ -286,3 +286,18 @@ def test_networks_that_print_alike_are_told_apart():
     assert first != other
     gentle, harsh = (GCN({}, input_dropout=rate).description for rate in (0.1, 0.9))
     assert gentle != harsh
+
+
+def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path, dataset):
+    graph, split = dataset
+    config = Config(trials=2, epochs=3)
+    (tmp_path / "run/parts").mkdir(parents=True)
+    for place in ("run/.config.json.abc.part", "run/parts/.trials-000000-000000.safetensors.abc.part"):
+        (tmp_path / place).write_bytes(b"half")
+    run = train(graph, split, config, tmp_path / "run", device="cpu")
+    assert sorted(path.name for path in run.folder.rglob("*")) == [
+        "config.json",
+        "curves.safetensors",
+        "results.json",
+        "weights.safetensors",
+    ]

@@ -8,8 +8,19 @@ import typer
 
 from graphmix import data
 from graphmix.cli.data import DataRoot
-from graphmix.cli.screen import Bar, fresh_folder, output, report, results_table, resumable, say, warn_of_divergence
-from graphmix.cli.train import Device
+from graphmix.cli.report import keep_details, write_report
+from graphmix.cli.screen import (
+    Bar,
+    fresh_folder,
+    output,
+    report,
+    results_table,
+    resumable,
+    same_folder,
+    say,
+    warn_of_divergence,
+)
+from graphmix.cli.train import Device, WritePage
 from graphmix.data import Dataset, SourceUnavailable
 from graphmix.training import Config
 from graphmix.training import runs as engine
@@ -23,6 +34,7 @@ def demo(
     device: Device = "auto",
     data_root: DataRoot = None,
     out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="a new one in runs/")] = None,
+    write_page: WritePage = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the table.")] = False,
 ) -> None:
     """Train a plain GCN and GraphMix(GCN) on Citeseer and compare them."""
@@ -41,10 +53,14 @@ def demo(
             # An interrupted demo goes on where it stopped.
             results.append(engine.load_run(place).results)
             continue
-        with resumable(folder), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
-            results.append(engine.train(graph, split, config, place, device=device, watch=bar.watch).results)
+        with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
+            run = engine.train(graph, split, config, place, device=device, watch=bar.watch)
+        keep_details(run, graph, split, write_page)
+        results.append(run.results)
         warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
+    if write_page:
+        write_report(folder, folder / "report.html", quiet=as_json)
     if as_json:
         typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
         return

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import torch
 import typer
 
-from graphmix.cli import data, demo, train
+from graphmix.cli import data, demo, report, reproduce, select, train
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
 from graphmix.training.results import versions
@@ -23,6 +23,9 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(train.train)
+app.command()(select.select)
+app.command()(reproduce.reproduce)
+app.command()(report.report)
 app.add_typer(data.app, name="data")
 
 

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from graphmix.cli.paper import METRICS, name_run, quoted
 from graphmix.data import DATASETS, resolve
+from graphmix.experiments.names import METRICS, name_run
+from graphmix.experiments.quotes import quoted
 from graphmix.training import Progress as Step
 
 output = Console()
@@ -88,7 +89,7 @@ def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequen
         table.add_row(
             name_run(run),
             *(spread(run[f"{metric}_mean"], run[f"{metric}_std"]) for metric in metrics),
-            spread(paper.mean, paper.std) if paper else "-",
+            spread(paper[0].mean, paper[0].std) if paper else "-",
             str(run["trials"]),
             f"{run['seconds']:.1f}",
         )
@@ -129,11 +130,16 @@ def warn_of_divergence(results: dict[str, Any]) -> None:
         )
 
 
+def same_folder(folder: Path) -> str:
+    """How to go on with a run that was interrupted."""
+    return f"the same command with --out {folder} goes on with the trials that are missing"
+
+
 @contextmanager
-def resumable(folder: Path) -> Iterator[None]:
+def resumable(how: str) -> Iterator[None]:
     """On Ctrl-C, say how to go on."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"graphmix: interrupted; the same command with --out {folder} goes on with the trials that are missing")
+        say(f"graphmix: interrupted; {how}")
         raise typer.Exit(130) from None

@@ -9,6 +9,7 @@ import typer
 from graphmix import data
 from graphmix.baselines import BASELINES, judge
 from graphmix.cli.data import DataRoot
+from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
     fresh_folder,
@@ -17,6 +18,7 @@ from graphmix.cli.screen import (
     report,
     results_table,
     resumable,
+    same_folder,
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
@@ -31,6 +33,10 @@ METHOD = "The method"
 GNN = "The network"
 RUN = "The run"
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUN)]
+
+WritePage = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write report.html into the run folder.", rich_help_panel=RUN)
+]
 
 
 def _option(help: str, panel: str, *names: str) -> Any:
@@ -135,6 +141,7 @@ def train(
     out: Annotated[
         Path | None, _option("Run folder; a killed run goes on in it (default: a new one in runs/).", RUN)
     ] = None,
+    write_page: WritePage = True,
     as_json: Annotated[bool, _option("Print one JSON object, accuracies in percent.", RUN, "--json")] = False,
 ) -> None:
     """Train on a dataset and report how good each trial is on the test nodes, at its best validation epoch."""
@@ -161,9 +168,13 @@ def train(
         )
         engine.record(folder, results)
     else:
-        with resumable(folder), Bar(f"{method} on {graph.name}", config.trials, config.epochs) as bar:
-            results = engine.train(graph, masks, config, folder, device=device, chunk=chunk, watch=bar.watch).results
+        with resumable(same_folder(folder)), Bar(f"{method} on {graph.name}", config.trials, config.epochs) as bar:
+            run = engine.train(graph, masks, config, folder, device=device, chunk=chunk, watch=bar.watch)
+        results = run.results
+        keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
+    if write_page:
+        write_report(folder, folder / "report.html", quiet=as_json)
     if as_json:
         typer.echo(json.dumps(results | {"out": str(folder)}, allow_nan=False))
         return

@@ -1,17 +1,18 @@
 """Graphs, their splits, and where they come from."""
 
-from graphmix.data.datasets import DATASETS, Dataset, DatasetInfo, get, has_checksums, load, resolve, where
+from graphmix.data.datasets import DATASETS, Dataset, DatasetInfo, get, has_checksums, is_file, load, resolve, where
 from graphmix.data.dual import dual
 from graphmix.data.features import binarise, row_normalise
 from graphmix.data.graph import Graph
 from graphmix.data.masks import Split
 from graphmix.data.npz import read_npz, write_npz
 from graphmix.data.sources import SourceUnavailable
-from graphmix.data.splits import make_split, split_seeds
+from graphmix.data.splits import PUBLIC, make_split, split_seeds
 from graphmix.data.synthetic import synthetic
 
 __all__ = [
     "DATASETS",
+    "PUBLIC",
     "Dataset",
     "DatasetInfo",
     "Graph",
@@ -21,6 +22,7 @@ __all__ = [
     "dual",
     "get",
     "has_checksums",
+    "is_file",
     "load",
     "make_split",
     "read_npz",

@@ -42,6 +42,11 @@ class Batch:
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
         self.curves = torch.empty(5, config.epochs, len(trials), device=device)
 
+    @property
+    def model(self) -> Backbone:
+        """The networks as they are now, not at their best epochs; the next epoch changes their weights in place."""
+        return self._model
+
     def shape(self, epoch: int) -> tuple[int, bool]:
         """What the shapes of an epoch depend on: how many coins show heads, and whether targets are needed."""
         return self._heads[epoch], self._weight[epoch] > 0

@@ -1,19 +1,58 @@
 """A run's files, JSON and safetensors, each written whole or not at all."""
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from safetensors.torch import save
 from torch import Tensor
 
 from graphmix.errors import RunError
-from graphmix.files import write_whole
+from graphmix.files import remove_leavings, write_whole
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs into one folder are not told apart while both run
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder to this process; the lock file goes when all went well.
+
+    Raises:
+        RunError: another process has it, or it cannot be written.
+    """
+    try:
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror}") from error
+    with lock:
+        _lock(lock, folder)
+        remove_leavings(folder)
+        yield
+        (folder / ".lock").unlink(missing_ok=True)
+
+
+def _lock(file: TextIO, folder: Path) -> None:
+    if fcntl is not None:
+        try:
+            # Given up by the system when the process ends, however it ends.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunError(f"{folder} is being written by another process; choose another --out") from error
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON."""
-    _write(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
+    write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text."""
+    _write(path, text.encode())
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -49,8 +49,8 @@ class History:
         loss: float32 `[trials, epochs]`, the training loss of the step: the FCN's or the GNN's, as the coin fell.
         val_accuracy: float32 `[trials, epochs]`.
         test_accuracy: float32 `[trials, epochs]`, recorded for plots; never used to choose anything.
-        train_loss: float32 `[trials, epochs]`, cross-entropy on the training nodes, without dropout, of the network that
-            predicts.
+        train_loss: float32 `[trials, epochs]`, cross-entropy of the predicting network on the training nodes, dropout
+            off.
         val_loss: float32 `[trials, epochs]`, the same on the validation nodes.
     """
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -107,6 +108,19 @@ class Fit:
     def predict(self, graph: Graph) -> Tensor:
         """The most probable class: int64 `[trials, nodes]`."""
         return self.predict_proba(graph).argmax(dim=2)
+
+    def select(self, trial: int) -> "Fit":
+        """One trial alone, by its place here."""
+        tensors: dict[str, Any] = {
+            name: value[trial : trial + 1] for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        return replace(
+            self,
+            trials=self.trials[trial : trial + 1],
+            weights={name: weight[trial : trial + 1] for name, weight in self.weights.items()},
+            history=History(**{name: curve[trial : trial + 1] for name, curve in vars(self.history).items()}),
+            **tensors,
+        )
 
     @classmethod
     def join(cls, parts: list["Fit"]) -> "Fit":

@@ -9,6 +9,7 @@ results.json          what `graphmix train --json` prints; written last, so its 
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,19 +22,15 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.files import is_leaving
 from graphmix.models import Backbone
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device
-from graphmix.training.files import write_json, write_tensors
+from graphmix.training.files import locked, write_json, write_tensors
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
 from graphmix.training.results import describe, fingerprint, read_shares, versions
 from graphmix.training.task import Task
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs into one folder are not told apart while both run
-    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -86,9 +83,7 @@ def train(
         write_tensors(folder / "weights.safetensors", fit.weights)
         write_tensors(folder / "curves.safetensors", _curves(fit))
         write_json(folder / "results.json", results)
-        for path in files:
-            path.unlink()
-        (folder / "parts").rmdir()
+        shutil.rmtree(folder / "parts")
     return Run(folder, fit, results)
 
 
@@ -164,22 +159,14 @@ def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
     try:
         _check_folder(folder, asked)
         (folder / "parts").mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
     except OSError as error:
         raise RunError(f"{folder} cannot be used as a run folder: {error.strerror}") from error
-    with lock:
-        if fcntl is not None:
-            try:
-                # Given up by the system when the process ends, however it ends.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise RunError(f"{folder} is being written by another process; choose another --out") from error
+    with locked(folder):
         # Once more: another process may have finished between the look and the lock.
         _check_folder(folder, asked)
         if not (folder / "config.json").exists():
             write_json(folder / "config.json", asked | {"versions": versions()})
         yield
-        (folder / ".lock").unlink()
 
 
 def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
@@ -190,7 +177,7 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     if (folder / "results.json").exists():
         raise RunError(f"{folder} holds a finished run; choose another --out or delete it")
     if not (folder / "config.json").exists():
-        held = {path.name for path in folder.rglob("*")}
+        held = {path.name for path in folder.rglob("*") if not is_leaving(path.name)}
         if held - {".lock", "parts"}:
             raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
         return

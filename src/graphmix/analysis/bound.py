@@ -1,0 +1,354 @@
+"""The terms of the paper's generalisation bound (Theorem 1), estimated by training; docs/theorem.md explains them.
+
+    E[ℓ(f(x; G), y)] - L_GraphMix(S, f)  ≤  R_m(F) + c √(ln(|Γ|/δ) / 2m) - λ V
+    V = E_S'[inf_f L_FCN(S', f)] - 4c √(ln(|Γ|/δ) / 2m)
+
+Here F is every network of the config's sizes, α and γ say what L_FCN is, and an infimum or a supremum over F is looked
+for by training. What is found errs on a known side: the smallest L_FCN found is no less than the infimum, so V comes
+out too large; the largest correlation with random signs found is no more than the supremum, so R comes out too small.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.errors import ConfigError, DataError
+from graphmix.method import draw_positions
+from graphmix.models import Backbone
+from graphmix.streams import Purpose, Streams
+from graphmix.training.batch import Batch
+from graphmix.training.capture import Captured, capturable, on_side_stream
+from graphmix.training.config import Config
+from graphmix.training.devices import choose_device, trials_at_once
+from graphmix.training.parallel import check_stop, side_by_side
+from graphmix.training.settings import CUSTOM
+from graphmix.training.step import Moment, fcn_loss
+from graphmix.training.task import Task
+
+# c: no node loses more. With `bounded_loss` that is the 0-1 loss's, the paper's own example.
+LARGEST_LOSS = 1.0
+# How often a network is measured while it trains, its end included, and on how many draws of pairs and λ each time.
+CHECKPOINTS = 4
+DRAWS = 10
+
+Measure = Callable[[Backbone], Tensor]
+Watch = Callable[[int, int], None]
+
+
+def bounded_loss(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
+    """The expected error ℓ(f, y) = 1 - y_argmax(f), in [0, 1]; the 0-1 loss where targets are labels.
+
+    Args:
+        logits: `[trials, nodes, classes]`; the first of equal ones is the prediction.
+        targets: `[trials or 1, nodes, classes]`, rows sum to 1.
+        weight: `[trials or 1, nodes]`, what each node counts; rows sum to 1.
+
+    Returns:
+        `[trials]`.
+
+    Example:
+        >>> logits, weight = torch.tensor([[[2.0, 1.0], [0.0, 3.0]]]), torch.tensor([[0.5, 0.5]])
+        >>> bounded_loss(logits, torch.tensor([[[0.75, 0.25], [1.0, 0.0]]]), weight)
+        tensor([0.6250])
+    """
+    return (_errors(logits, targets) * weight).sum(dim=1)
+
+
+def concentration(m: int, grid: int, delta: float) -> float:
+    """c √(ln(|Γ|/δ) / 2m), how far chance may carry a mean of m losses, for all of |Γ| settings at once.
+
+    Example:
+        >>> round(4 * concentration(m=140, grid=16, delta=0.05), 3)
+        0.574
+    """
+    return LARGEST_LOSS * math.sqrt(math.log(grid / delta) / (2 * m))
+
+
+def estimate(
+    graph: Graph,
+    split: Split,
+    config: Config,
+    *,
+    alphas: Sequence[float],
+    gammas: Sequence[float],
+    delta: float = 0.05,
+    device: str = "auto",
+    watch: Watch | None = None,
+) -> dict[str, Any]:
+    """Estimate every term of the bound, for every point of a search grid.
+
+    Args:
+        graph: the graph.
+        split: the training sets S', all of one size: masks `[trials, nodes]`.
+        config: the network, and how long and how fast to search; trial i draws from seed + i. Its method, reading, α
+            and γ do not matter; dropout and weight decay are switched off, see `searching`.
+        alphas: α of the grid; 0 is no mixup.
+        gammas: γ of the grid.
+        delta: δ, the probability with which the bound may fail.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+        watch: called after every point of the grid with how many are done and how many there are.
+
+    Returns:
+        What `bound` is in a results file (docs/design/0012-results-files.md).
+
+    Raises:
+        ConfigError: there is not one training set for each trial, the grid is empty, δ is no probability, or the
+            network is one of one's own.
+        DataError: the split does not fit the graph, or its training sets differ in size.
+    """
+    _check(split, config, len(alphas) * len(gammas), delta)
+    search = _Search.start(graph, split, config, choose_device(device))
+    chance = concentration(search.m, len(alphas) * len(gammas), delta)
+    rademacher = search.rademacher()
+    found = search.constant(alphas)
+    points = []
+    for place, alpha in enumerate(alphas):
+        for number, gamma in enumerate(gammas, start=1):
+            # A network belongs to F whatever it was trained with, so it is a candidate for every other γ as well.
+            found[place] = torch.cat([found[place], search.fcn(alpha, gamma)])
+            if watch is not None:
+                watch(place * len(gammas) + number, len(alphas) * len(gammas))
+        points += [_point(alpha, gamma, least(found[place], gamma), rademacher, chance) for gamma in gammas]
+    return {
+        "m": search.m,
+        "unlabeled": graph.num_nodes - search.m,
+        "grid": len(points),
+        "delta": float(delta),
+        "c": LARGEST_LOSS,
+        "concentration": _rounded(chance),
+        "threshold": _rounded(4 * chance),
+        "rademacher": _summary(rademacher),
+        "points": points,
+    }
+
+
+def searching(config: Config) -> Config:
+    """How to train in search of an infimum or a supremum over networks: by cross-entropy, with nothing in the way.
+
+    Dropout and weight decay make networks that generalise, not ones that reach an extreme. Without dropout the K target
+    passes are all alike, so one is enough.
+    """
+    return replace(
+        config,
+        method="supervised",
+        reading="paper",
+        weight_decay=0.0,
+        input_dropout=0.0,
+        hidden_dropout=0.0,
+        attention_dropout=0.0,
+        perturbations=1,
+        rampup_start=0,  # w(t) = γ from the first epoch on, as there is no ramp in the theorem
+        rampup_end=0,
+        unlabeled="all",
+        fcn_loss="cross-entropy",
+        lambda_per="pair",
+    )
+
+
+def draw_signs(task: Task, streams: Streams) -> tuple[Tensor, Tensor]:
+    """Draw signs ξ for the labeled nodes, and the targets that a network which follows them would meet.
+
+    Where ξ = -1 that is the true label, whose loss is 0; where ξ = +1 a wrong one, drawn at random: its loss is 1.
+
+    Returns:
+        Signs `[trials, labeled]`, and one-hot targets `[trials, labeled, classes]`.
+    """
+    # Algorithm 1's coins are all in epoch 0.
+    noise = streams.at(Purpose.COIN, 1)
+    labels, classes = task.targets.argmax(dim=2), task.targets.shape[2]
+    plus = noise.words(labels.shape[1]) < 0
+    others = torch.full_like(task.labeled.count, classes - 1)
+    wrong = (labels + 1 + draw_positions(noise, others, labels.shape[1])) % classes
+    return torch.where(plus, 1.0, -1.0), F.one_hot(torch.where(plus, wrong, labels), classes).float()
+
+
+@torch.no_grad()
+def correlation(model: Backbone, task: Task, signs: Tensor) -> Tensor:
+    """(2/m) Σ ξᵢ (ℓ(f(xᵢ; G), yᵢ) - c/2) for signs ξ `[trials, labeled]`: `[trials]`, at most c.
+
+    Taking c/2 off changes no expectation, since signs have mean 0, and is the same for every f; but a network that
+    follows all signs then gets c whatever they are, not twice the share of those that happen to be +1.
+    """
+    errors = _errors(task.labeled.of(model(task.x, task.graph)), task.targets) - LARGEST_LOSS / 2
+    return 2 * (signs * errors * task.labeled.weight).sum(dim=1)
+
+
+@torch.no_grad()
+def fcn_parts(model: Backbone, task: Task, config: Config, streams: Streams) -> Tensor:
+    """Both terms of L_FCN by the bounded loss, the one on labels and the one on predicted targets: `[2, trials]`.
+
+    Each is a mean over draws of pairs and λ, which training has not seen and which are the same for every network of a
+    trial: what differs is the network, not its luck.
+    """
+    # Two weights at once, [2, 1] beside [trials]: L_FCN without its second term, and with it.
+    weights = torch.tensor([[0.0], [1.0]], device=task.device)
+    total = torch.zeros(2, model.trials, device=task.device)
+    for epoch in range(config.epochs, config.epochs + DRAWS):
+        total += fcn_loss(model, task, config, streams, Moment(epoch, weights), loss=bounded_loss)
+    supervised, both = total / DRAWS
+    return torch.stack([supervised, both - supervised])
+
+
+def least(parts: Tensor, gamma: float) -> Tensor:
+    """The least L_FCN = supervised + γ unsupervised of candidates `[candidates, 2, trials]`: `[trials]`."""
+    losses = parts[:, 0] + gamma * parts[:, 1]
+    # What is not a number, of a network whose weights became infinite, is no candidate.
+    return losses.nan_to_num(nan=math.inf).amin(dim=0)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Networks looked for by training, one for each trial, in batches.
+
+    Attributes:
+        task: the graph and the training sets.
+        config: how to train.
+        batches: the trials, as many at once as fit.
+    """
+
+    task: Task
+    config: Config
+    batches: list[list[int]]
+
+    @classmethod
+    def start(cls, graph: Graph, split: Split, config: Config, device: torch.device) -> "_Search":
+        config = searching(config)
+        task = Task.build(graph, split, config, device)
+        size, trials = trials_at_once(task.graph, config, device), list(range(config.trials))
+        return cls(task, config, [trials[first : first + size] for first in trials[::size]])
+
+    @property
+    def m(self) -> int:
+        """How many nodes a training set has."""
+        return int(self.task.labeled.count[0])
+
+    def rademacher(self) -> Tensor:
+        """R_m(F) = E_ξ sup_f (2/m) Σ ξᵢ ℓ(f(xᵢ; G), yᵢ), a draw of ξ for each trial: `[trials]`, found from below."""
+
+        def job(task: Task, trials: list[int], streams: Streams) -> Tensor:
+            signs, wanted = draw_signs(task, streams)
+            measure = partial(correlation, task=task, signs=signs)
+            return train(replace(task, targets=wanted), self.config, trials, measure)
+
+        return self._over_batches(job).amax(dim=0)
+
+    def constant(self, alphas: Sequence[float]) -> list[Tensor]:
+        """Both terms of L_FCN, for every α, of networks that give all nodes the class most frequent in their S'.
+
+        They are the least for a large γ: where all predictions are alike, so are the predicted targets, and the term on
+        them is 0 however much it weighs. Training on the true labels does not find them.
+
+        Returns:
+            `[candidates, 2, trials]` for every α.
+        """
+
+        def job(task: Task, trials: list[int], streams: Streams) -> Tensor:
+            share = (task.targets * task.labeled.weight[..., None]).sum(dim=1, keepdim=True)
+            wanted = F.one_hot(share.argmax(dim=2), share.shape[2]).float().expand_as(task.targets)
+
+            def measure(model: Backbone) -> Tensor:
+                configs = [replace(self.config, method="fcn-mixup", alpha=alpha) for alpha in alphas]
+                return torch.stack([fcn_parts(model, task, config, streams) for config in configs])
+
+            return train(replace(task, targets=wanted), self.config, trials, measure)
+
+        return list(self._over_batches(job).unbind(1))
+
+    def fcn(self, alpha: float, gamma: float) -> Tensor:
+        """Both terms of L_FCN of networks trained on it: `[candidates, 2, trials]`."""
+        config = replace(self.config, method="fcn-mixup", alpha=alpha, gamma=gamma)
+
+        def job(task: Task, trials: list[int], streams: Streams) -> Tensor:
+            measure = partial(fcn_parts, task=task, config=config, streams=streams)
+            return train(task, config, trials, measure)
+
+        return self._over_batches(job)
+
+    def _over_batches(self, job: Callable[[Task, list[int], Streams], Tensor]) -> Tensor:
+        """Do a job for every batch, given its task, trials and streams; join the results along their last axis."""
+        device = self.task.device
+        jobs = [
+            partial(
+                job,
+                self.task.select(torch.tensor(trials, device=device)),
+                trials,
+                Streams.from_seeds([self.config.seed + trial for trial in trials], device),
+            )
+            for trials in self.batches
+        ]
+        workers = min(torch.get_num_threads() if device.type == "cpu" else 1, len(jobs))
+        return torch.cat(list(side_by_side(jobs, workers)), dim=-1)
+
+
+def train(task: Task, config: Config, trials: list[int], measure: Measure) -> Tensor:
+    """Train a batch of trials, and measure it before, a few times on the way, and at the end.
+
+    Returns:
+        `[candidates, ..., trials]` on the host, for a measure `[..., trials]`.
+    """
+    batch = Batch(task, config, trials)
+    advance = Captured(batch.advance) if capturable(task.device) else batch.advance
+    marks = {-(-config.epochs * part // CHECKPOINTS) for part in range(1, CHECKPOINTS + 1)}
+    with on_side_stream(task.device):
+        found = [measure(batch.model)]
+        for epoch in range(config.epochs):
+            advance(*batch.shape(epoch))
+            check_stop()
+            if epoch + 1 in marks:
+                found.append(measure(batch.model))
+        return torch.stack(found).cpu()
+
+
+def _errors(logits: Tensor, targets: Tensor) -> Tensor:
+    """1 - y_argmax(f), node by node: `[trials, nodes]`."""
+    predicted = logits.argmax(dim=2, keepdim=True)
+    return 1 - targets.expand(logits.shape[0], -1, -1).gather(2, predicted)[..., 0]
+
+
+def _check(split: Split, config: Config, grid: int, delta: float) -> None:
+    if config.backbone == CUSTOM:
+        raise ConfigError("the bound is estimated for the networks that a config names, not for one of one's own")
+    if grid == 0:
+        raise ConfigError("the search grid is empty; give at least one alpha and one gamma")
+    if not 0 < delta < 1:
+        raise ConfigError(f"delta is a probability, above 0 and below 1, not {delta}")
+    if split.num_splits != config.trials:
+        raise ConfigError(
+            f"the split has {split.num_splits} training sets and the run {config.trials} trials; "
+            "each trial needs one of its own, as make_split draws them"
+        )
+    sizes = split.train.sum(dim=1).unique().tolist()
+    if len(sizes) > 1:
+        raise DataError(f"the training sets must be of one size, but they have {sizes[0]} to {sizes[-1]} nodes")
+
+
+def _point(alpha: float, gamma: float, loss: Tensor, rademacher: Tensor, chance: float) -> dict[str, Any]:
+    excess = _mean(loss) - 4 * chance
+    return {
+        "alpha": float(alpha),
+        "gamma": float(gamma),
+        "fcn_loss": _summary(loss),
+        "V": _rounded(excess),
+        "bound": {str(lam): _rounded(_mean(rademacher) + chance - lam * excess) for lam in (0, 1)},
+    }
+
+
+def _summary(values: Tensor) -> dict[str, Any]:
+    # One trial has no spread to speak of.
+    std = _rounded(values.double().std().item()) if len(values) > 1 else None
+    return {"mean": _rounded(_mean(values)), "std": std, "trials": [_rounded(value) for value in values.tolist()]}
+
+
+def _mean(values: Tensor) -> float:
+    return values.double().mean().item()
+
+
+def _rounded(value: float) -> float:
+    return round(value, 6)

@@ -1,0 +1,98 @@
+"""Hidden states of trained networks: how concentrated a class is, and a picture of all."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.training import Fit
+from graphmix.training.task import prepare
+
+MOST_POINTS = 2000
+_PERPLEXITY = 30.0
+
+
+def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
+    """What a trial's network at its best epoch makes of the nodes before its last layer: `[nodes, hidden]`."""
+    graph = prepare(graph, fit.config).to("cpu")
+    judged = graph if fit.config.predicts_with_gnn else graph.null()
+    with torch.no_grad():
+        return fit.model().select(torch.tensor([trial])).encode(graph.x, judged)[0]
+
+
+def soft_rank(hidden: Tensor) -> float:
+    """Sum of the singular values of hidden states `[nodes, hidden]` over the largest (the appendix on soft-rank).
+
+    Between 1, all states on one line through the origin, and the rank; NaN where all are zero or there are none.
+
+    Example:
+        >>> soft_rank(torch.eye(3)), soft_rank(torch.ones(5, 3))
+        (3.0, 1.0)
+    """
+    if not len(hidden):
+        return math.nan
+    values = torch.linalg.svdvals(hidden.double())
+    return (values.sum() / values[0]).item() if values[0] > 0 else math.nan
+
+
+def class_soft_ranks(hidden: Tensor, y: Tensor, classes: int) -> list[float | None]:
+    """Soft-rank of every class's hidden states, by the true labels `[nodes]`; None where there is none."""
+    ranks = [soft_rank(hidden[y == label]) for label in range(classes)]
+    return [None if rank != rank else round(rank, 4) for rank in ranks]
+
+
+def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int = MOST_POINTS) -> dict[str, Any]:
+    """t-SNE (van der Maaten and Hinton, 2008) of a trial's hidden states, and what to say of every point.
+
+    Of a graph with more than `most` nodes so many are drawn at random, the same ones every time.
+
+    Returns:
+        The `embedding` of docs/design/0012-results-files.md.
+    """
+    nodes = _draw_nodes(graph.num_nodes, most)
+    hidden = hidden_states(fit, graph, trial)[nodes].numpy().astype(np.float64)
+    probabilities = fit.select(trial).predict_proba(graph)[0, nodes]
+    confidence, predicted = probabilities.max(dim=1)
+    points = project(hidden)
+    masks = {name: getattr(split, name)[trial % split.num_splits].cpu()[nodes] for name in ("train", "val", "test")}
+    role = np.full(len(nodes), "none", dtype=object)
+    for name, mask in masks.items():
+        role[mask.numpy()] = name
+    return {
+        "x": [round(value, 2) for value in points[:, 0].tolist()],
+        "y": [round(value, 2) for value in points[:, 1].tolist()],
+        "node": nodes.tolist(),
+        "label": graph.y.cpu()[nodes].tolist(),
+        "predicted": predicted.tolist(),
+        "confidence": [round(100 * value, 1) for value in confidence.tolist()],
+        "role": role.tolist(),
+        "nodes": graph.num_nodes,
+    }
+
+
+def project(hidden: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Lay states `[nodes, hidden]` out in a plane by t-SNE: `[nodes, 2]`, the same every time on one machine."""
+    if len(hidden) < 3 or np.ptp(hidden) == 0:
+        return np.zeros((len(hidden), 2))
+    from sklearn.manifold import TSNE
+
+    perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
+    # A start of our own, on the two directions of most variance: sklearn's depends on its solver's random state.
+    centred = hidden - hidden.mean(axis=0)
+    directions = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    start = centred @ directions.T
+    if start.shape[1] < 2:
+        start = np.hstack([start, np.zeros((len(hidden), 1))])
+    start = 1e-4 * start / max(start[:, 0].std(), np.finfo(np.float64).tiny)
+    result: np.ndarray[Any, Any] = TSNE(2, perplexity=perplexity, init=start, random_state=0).fit_transform(hidden)
+    return result
+
+
+def _draw_nodes(nodes: int, most: int) -> Tensor:
+    if nodes <= most:
+        return torch.arange(nodes)
+    drawn = np.random.Generator(np.random.PCG64(0)).choice(nodes, size=most, replace=False)
+    return torch.from_numpy(np.sort(drawn))

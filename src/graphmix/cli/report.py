@@ -1,0 +1,50 @@
+"""graphmix report: results as a page to open in a browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphmix.analysis import details
+from graphmix.cli.screen import output, say
+from graphmix.cli.screen import report as say_slow
+from graphmix.data import Graph, Split
+from graphmix.errors import RunError
+from graphmix.training.files import write_json
+from graphmix.training.runs import Run
+
+
+def report(
+    source: Annotated[Path, typer.Argument(help="A run folder, a demo's, a record SPEC.json, or a folder of records.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The page.", show_default="report.html beside what it shows")
+    ] = None,
+) -> None:
+    """Draw results as one HTML file that needs no network: tables, verdicts, curves, hidden states."""
+    from graphmix.report import read, write
+
+    if out is None:
+        out = (source if source.is_dir() else source.parent) / "report.html"
+    write(read(source), out)
+    output.print(f"Report written to {out}", markup=False, soft_wrap=True)
+
+
+def keep_details(run: Run, graph: Graph, split: Split, pictures: bool) -> None:
+    """Write what pictures of a run need beside it; what takes seconds only where pictures are drawn at once."""
+    if pictures:
+        say_slow(f"laying out the hidden states of {run.results['method']}")
+    measures = ("embedding", "soft-rank") if pictures else ()
+    write_json(run.folder / "details.json", details(run.fit, graph, split, measures))
+
+
+def write_report(source: Path, out: Path, quiet: bool = False) -> None:
+    """Write a report beside results that are safe already: what goes wrong with it is said and does no harm."""
+    from graphmix.report import read, write
+
+    try:
+        write(read(source), out)
+    except RunError as error:
+        say(f"graphmix: no report was written: {error}")
+    else:
+        if not quiet:
+            output.print(f"Report written to {out}", markup=False, soft_wrap=True)

@@ -1,0 +1,113 @@
+"""graphmix reproduce: the paper's tables and figures, with a verdict beside each number."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from graphmix.cli.board import Board, tally, verdict_tables
+from graphmix.cli.data import DataRoot
+from graphmix.cli.report import write_report
+from graphmix.cli.screen import output, report, resumable, say
+from graphmix.errors import ConfigError
+from graphmix.experiments.cells import Asked, fits, plan
+from graphmix.experiments.records import source_commit
+from graphmix.experiments.runner import loader
+from graphmix.experiments.runner import reproduce as compute
+from graphmix.experiments.spec import Spec, load_spec, names
+
+ALL = "all"
+
+
+def reproduce(
+    spec: Annotated[str | None, typer.Argument(help="A name from --list, or all.", show_default=False)] = None,
+    list_specs: Annotated[bool, typer.Option("--list", help="List the tables and figures and exit.")] = False,
+    trials: Annotated[int | None, typer.Option(min=1, help="Trials of each cell.", show_default="the paper's")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Parameter updates of each trial.", show_default="the paper's")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Trial i uses seed + i.")] = 0,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROW/COLUMN",
+            help="Compute these cells alone; * stands for anything, and parts may be empty. ROW/COLUMN/READING names one.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    out: Annotated[Path, typer.Option(help="Results folder; what is in it is not computed again.")] = Path(
+        "reproduction"
+    ),
+    write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
+    commit: Annotated[
+        str | None, typer.Option(help="What the code is at, for the record.", show_default="asks git")
+    ] = None,
+    data_root: DataRoot = None,
+) -> None:
+    """Rebuild tables and figures of the paper, each number with a verdict: reproduced, higher or lower."""
+    if list_specs:
+        output.print(_listing())
+        return
+    if spec is None:
+        raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
+    asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
+    specs = _wanted(spec, asked)
+    command = shlex.join(["graphmix", "reproduce", spec])
+    with resumable(f"{command} with the same options goes on with what is missing"), Board(specs, asked) as board:
+        records = compute(
+            specs,
+            asked,
+            out,
+            device=device,
+            load=loader(data_root, report),
+            commit=commit or source_commit(),
+            watch=board.watch,
+        )
+    for record in records:
+        if record["kind"] in ("table", "selection"):
+            output.print(*verdict_tables(record), sep="\n")
+    output.print(tally(records), markup=False)
+    output.print(f"Records written to {out}", markup=False, soft_wrap=True)
+    if write_page:
+        write_report(out, out / "report.html")
+    _say_what_failed([cell for record in records for cell in record["cells"]])
+
+
+def _wanted(name: str, asked: Asked) -> list[Spec]:
+    """The specs of a name; of all, those with a cell that is asked for."""
+    if name != ALL:
+        return [load_spec(name)]
+    specs = [load_spec(each) for each in names()]
+    fitting = [spec for spec in specs if any(fits(cell, asked.only) for cell in plan(spec, replace(asked, only=None)))]
+    if not fitting:
+        raise ConfigError(f"no table or figure has a cell {asked.only!r}; give ROW/COLUMN, say 'GCN/Cora'")
+    return fitting
+
+
+def _listing() -> Table:
+    table = Table()
+    for column in ("name", "what", "in the paper"):
+        table.add_column(column, no_wrap=column == "name")
+    for column in ("cells", "trials"):
+        table.add_column(column, justify="right")
+    for spec in map(load_spec, names()):
+        cells = [cell for cell in plan(spec, Asked()) if cell.method is not None]
+        table.add_row(spec.name, spec.title, spec.source, str(len(cells)), str(spec.trials))
+    return table
+
+
+def _say_what_failed(cells: list[dict[str, Any]]) -> None:
+    """Name the cells that are not done and why; end with a code that says so."""
+    missing = [cell for cell in cells if cell["error"] is not None]
+    for sentence in dict.fromkeys(cell["error"] for cell in missing):
+        names = [f"{cell['row']} / {cell['column']}" for cell in missing if cell["error"] == sentence]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        say(f"graphmix: {', '.join(names[:3])}{more}: {sentence}")
+    if any(cell["status"] == "failed" for cell in missing):
+        raise typer.Exit(1)
+    if missing and not any(cell["status"] == "done" for cell in cells):
+        raise typer.Exit(2)

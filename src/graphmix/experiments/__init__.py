@@ -1,0 +1,1 @@
+"""The paper as data: specs, what they give, and how that compares."""

@@ -1,0 +1,106 @@
+"""Cell -> outcome: train, judge and sum up one cell, or fetch what is stored of it."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphmix.analysis import details
+from graphmix.analysis.bound import estimate
+from graphmix.baselines import BASELINES, judge
+from graphmix.data import Dataset
+from graphmix.experiments.cells import Cell
+from graphmix.experiments.records import Store
+from graphmix.experiments.selection import choose, fresh, grid_cells, summary
+from graphmix.experiments.spec import Spec
+from graphmix.training import Progress
+from graphmix.training import runs as engine
+
+Load = Callable[[Cell], Dataset]
+# What of a cell is in hand, and where its training stands.
+Watch = Callable[[str, Progress | None], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computer:
+    """Computes cells and stores what came out.
+
+    Attributes:
+        store: where results are kept.
+        work: folder of runs that are not done.
+        load: where a cell's graph and split come from.
+        device: where to train.
+        commit: what the code is at, for the record.
+    """
+
+    store: Store
+    work: Path
+    load: Load
+    device: str
+    commit: str | None
+
+    def outcome(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+        """A cell's result: stored, or computed and stored."""
+        if spec.kind == "selection":
+            return self._selected(spec, cell, watch)
+        if spec.kind == "bound":
+            return self._bounded(spec, cell, watch)
+        return self._trained(cell, watch, "")
+
+    def _trained(self, cell: Cell, watch: Watch, part: str) -> dict[str, Any]:
+        held = self.store.read(cell.key)
+        if held is not None:
+            return held
+        watch(part, None)
+        graph, split = self.load(cell)
+        if cell.method in BASELINES:
+            config = cell.config
+            run = judge(cell.method, graph, split, trials=config.trials, seed=config.seed)
+            return self._keep(cell, {"run": run, "details": None})
+        folder = self.work / cell.key
+        if engine.holds(folder, graph, split, cell.config):
+            # Killed after its last trial and before the cell was stored.
+            trained = engine.load_run(folder)
+        else:
+            trained = engine.train(
+                graph, split, cell.config, folder, device=self.device, watch=lambda step: watch(part, step)
+            )
+        summed = details(trained.fit, graph, split, cell.measures)
+        kept = self._keep(cell, {"run": trained.results, "details": summed})
+        shutil.rmtree(folder)
+        return kept
+
+    def _selected(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+        points = grid_cells(cell, spec.grid)
+        grid = []
+        for place, point in enumerate(points):
+            part = f"α = {point.config.alpha:g}, γ = {point.config.gamma:g} ({place + 1} of {len(points)})"
+            grid.append(summary(point, self._trained(point, watch, part)["run"]))
+        chosen = choose(grid)
+        final = self._trained(fresh(cell, chosen), watch, "the chosen point, fresh seeds")
+        column = next(column for column in spec.columns if column.name == cell.column)
+        return final | {"grid": grid, "chosen": chosen, "paper_chosen": column.paper_chosen}
+
+    def _bounded(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+        held = self.store.read(cell.key)
+        if held is not None:
+            return held
+        watch("", None)
+        graph, split = self.load(cell)
+        terms = estimate(
+            graph,
+            split,
+            cell.config,
+            alphas=spec.grid["alphas"],
+            gammas=spec.grid["gammas"],
+            device=self.device,
+            watch=lambda done, total: watch(f"{done} of {total} points", None),
+        )
+        return self._keep(cell, {"run": None, "details": None, "bound": terms})
+
+    def _keep(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
+        command = None if result["run"] is None else cell.command
+        outcome = {"key": cell.key, "command": command, "commit": self.commit, **result}
+        self.store.write(cell.key, outcome)
+        return outcome

@@ -1,0 +1,158 @@
+"""What a spec gave, as a file: docs/design/0012-results-files.md."""
+
+import json
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from graphmix.errors import RunError
+from graphmix.experiments.cells import Asked, Cell, code_version
+from graphmix.experiments.spec import Spec
+from graphmix.experiments.verdict import judge_mean
+from graphmix.training.files import write_text
+
+FORMAT = 1
+
+
+class Store:
+    """Results of cells in a folder, each in a file of its own, by key."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """A cell's result, or None where there is none yet.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        path = self.folder / f"{key}.json"
+        try:
+            outcome = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise RunError(f"{path} is damaged ({error}); delete it and its cell is computed again") from error
+        if not isinstance(outcome, dict) or outcome.get("key") != key:
+            raise RunError(f"{path} does not hold the cell of its name; delete it and the cell is computed again")
+        return outcome
+
+    def write(self, key: str, outcome: dict[str, Any]) -> None:
+        """Keep a cell's result."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self.folder / f"{key}.json", _line(outcome) + "\n")
+
+
+def entry(cell: Cell, metric: str, outcome: dict[str, Any] | None, error: tuple[str, str] | None) -> dict[str, Any]:
+    """A cell in a record: what it is, what came out, and how that compares with the paper.
+
+    Args:
+        cell: the cell.
+        metric: what the table's numbers measure.
+        outcome: what was stored of it, if it is done.
+        error: a status and a sentence, if it could not be.
+    """
+    status, sentence = error or (_status(cell, outcome), None)
+    run = (outcome or {}).get("run")
+    verdict = None
+    if run is not None and cell.paper is not None and run[f"{metric}_mean"] is not None:
+        verdict = judge_mean(run[f"{metric}_mean"], run[f"{metric}_std"], run["trials"], cell.paper).to_dict()
+    held = {name: value for name, value in (outcome or {}).items() if name not in ("key", "command", "commit")}
+    return {
+        "row": cell.row,
+        "column": cell.column,
+        "reading": cell.reading,
+        "status": status,
+        "error": sentence,
+        "paper": None if cell.paper is None else cell.paper._asdict(),
+        "verdict": verdict,
+        "key": outcome["key"] if outcome else None,
+        "command": outcome["command"] if outcome else None,
+        "commit": outcome["commit"] if outcome else None,
+        **{"run": None, "details": None},
+        **held,
+    }
+
+
+def assemble(spec: Spec, asked: Asked, entries: list[dict[str, Any]], commit: str | None) -> dict[str, Any]:
+    """Put a spec's cells together as a record."""
+    return {
+        "format": FORMAT,
+        "name": spec.name,
+        "title": spec.title,
+        "source": spec.source,
+        "about": spec.about,
+        "kind": spec.kind,
+        "charts": list(spec.charts),
+        "metric": spec.metric,
+        "trials": spec.trials,
+        "rows": [row.name for row in spec.rows],
+        "columns": [column.name for column in spec.columns],
+        "readings": list(spec.readings),
+        "command": _command(spec, asked),
+        "made": {"code": code_version(), "commit": commit},
+        "cells": entries,
+    }
+
+
+def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], dict[str, Any]]:
+    """The cells of a spec's record in a folder that are done, by row, column and reading; none without a record.
+
+    Raises:
+        RunError: the record is damaged.
+    """
+    path = folder / f"{spec.name}.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        done = [cell for cell in record["cells"] if cell["status"] == "done"]
+        return {(cell["row"], cell["column"], cell["reading"]): cell for cell in done}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path} is damaged ({error}); delete it, its cells are kept beside it") from error
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> Path:
+    """Write a record into a folder under its name."""
+    path = folder / f"{record['name']}.json"
+    # A line for each cell: small, and differences can be read.
+    head = json.dumps(record | {"cells": []}, indent=1, allow_nan=False, ensure_ascii=False)
+    cells = ",\n".join(f"  {_line(cell)}" for cell in record["cells"])
+    write_text(path, head.removesuffix("[]\n}") + f"[\n{cells}\n ]\n}}\n")
+    return path
+
+
+def source_commit() -> str | None:
+    """The commit of the checkout this code runs from, with "-dirty" where its code is changed; None outside of one."""
+    source = Path(str(files("graphmix")))
+    git = ["git", "-C", str(source)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        # A package installed into a folder that happens to lie in someone's checkout is not of that commit.
+        tracked = subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], capture_output=True, check=False)
+        changed = subprocess.run([*git, "status", "--porcelain", "."], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    if tracked.returncode != 0:
+        return None
+    return head.stdout.strip() + ("-dirty" if changed.stdout.strip() else "")
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def _status(cell: Cell, outcome: dict[str, Any] | None) -> str:
+    if cell.method is None:
+        return "quoted"
+    return "to do" if outcome is None else "done"
+
+
+def _command(spec: Spec, asked: Asked) -> str:
+    parts = [f"graphmix reproduce {spec.name}"]
+    parts += [f"--trials {asked.trials}"] if asked.trials else []
+    parts += [f"--epochs {asked.epochs}"] if asked.epochs else []
+    parts += [f"--seed {asked.seed}"] if asked.seed else []
+    parts += [f'--only "{asked.only}"'] if asked.only else []
+    return " ".join(parts)

@@ -1,0 +1,153 @@
+"""Spec -> record: every cell computed once, kept at once, and gone on with after a kill.
+
+In the results folder:
+
+SPEC.json    the record, rewritten after every cell
+cells/       results of cells by key, shared by all specs
+work/        run folders of cells that are not done
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from graphmix import data
+from graphmix.data import Dataset, SourceUnavailable
+from graphmix.errors import GraphMixError, RunError
+from graphmix.experiments.cells import Asked, Cell, fits, plan
+from graphmix.experiments.compute import Computer, Load
+from graphmix.experiments.records import Store, assemble, entry, read_cells, write_record
+from graphmix.experiments.spec import Spec
+from graphmix.files import remove_leavings
+from graphmix.training import Progress
+from graphmix.training.devices import choose_device
+from graphmix.training.files import locked
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where a reproduction stands.
+
+    Attributes:
+        spec: the table or figure in hand.
+        entries: its cells, as in the record; those still to be computed have the status "to do".
+        place: the cell in hand, by its place there; as many as there are after the last.
+        part: what of it is in hand, where it is trained more than once.
+        step: where training stands; None before it begins.
+    """
+
+    spec: Spec
+    entries: list[dict[str, Any]]
+    place: int
+    part: str = ""
+    step: Progress | None = None
+
+
+Watch = Callable[[Stage], None]
+
+
+def reproduce(
+    specs: Iterable[Spec],
+    asked: Asked,
+    folder: Path,
+    *,
+    device: str = "auto",
+    load: Load | None = None,
+    commit: str | None = None,
+    watch: Watch = lambda stage: None,
+) -> list[dict[str, Any]]:
+    """Compute what is missing of the specs' cells and write their records.
+
+    A cell that fails is shown as failed and the others go on; the next run tries it again.
+
+    Args:
+        specs: tables and figures.
+        asked: what is asked for on top of them.
+        folder: the results folder, made if need be.
+        device: where to train.
+        load: where a cell's graph and split come from; `graphmix.data.load` when not given.
+        commit: what the code is at, for the record.
+        watch: told where things stand.
+
+    Returns:
+        The records.
+
+    Raises:
+        ConfigError: what is asked for is in no spec, or out of its range.
+        RunError: the folder cannot be used, or a stored cell is damaged.
+    """
+    choose_device(device)
+    planned = [(spec, plan(spec, asked)) for spec in specs]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be used as a results folder: {error.strerror}") from error
+    computer = Computer(
+        store=Store(folder / "cells"),
+        work=folder / "work",
+        load=load or loader(),
+        device=device,
+        commit=commit,
+    )
+    with locked(folder):
+        remove_leavings(folder / "cells")
+        return [_run(computer, spec, cells, asked, folder, watch) for spec, cells in planned]
+
+
+def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None) -> Load:
+    """Load cells' graphs and splits; the latest few are kept, since a table asks for the same again and again."""
+
+    @lru_cache(maxsize=4)
+    def read(dataset: str, split: str, seeds: tuple[int, ...]) -> Dataset:
+        return data.load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
+
+    def load(cell: Cell) -> Dataset:
+        return read(cell.dataset, cell.split, () if cell.split == data.PUBLIC else tuple(cell.split_seeds))
+
+    return load
+
+
+def _run(computer: Computer, spec: Spec, cells: list[Cell], asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
+    # First what is there already, so that a record never shows less than it did before a kill.
+    entries = [entry(cell, spec.metric, _held(computer.store, spec, cell), None) for cell in cells]
+    wanted = [fits(cell, asked.only) for cell in cells]
+    if asked.only is not None:
+        # What is not asked for stays as it is, with as many trials as it had.
+        before = read_cells(folder, spec)
+        for place, cell in enumerate(cells):
+            if not wanted[place]:
+                entries[place] = before.get((cell.row, cell.column, cell.reading), entries[place])
+    for place, cell in enumerate(cells):
+        if not wanted[place] or entries[place]["status"] != "to do":
+            continue
+
+        def tell(part: str, step: Progress | None, place: int = place) -> None:
+            watch(Stage(spec, entries, place, part, step))
+
+        entries[place] = _entry(computer, spec, cell, tell)
+        write_record(folder, assemble(spec, asked, entries, computer.commit))
+        watch(Stage(spec, entries, place + 1))
+    record = assemble(spec, asked, entries, computer.commit)
+    write_record(folder, record)
+    watch(Stage(spec, entries, len(entries)))
+    return record
+
+
+def _held(store: Store, spec: Spec, cell: Cell) -> dict[str, Any] | None:
+    # A search is made of stored cells, but is not one; going through it costs little when they are all there.
+    return None if cell.method is None or spec.kind == "selection" else store.read(cell.key)
+
+
+def _entry(computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None]) -> dict[str, Any]:
+    outcome, error = None, None
+    try:
+        outcome = computer.outcome(spec, cell, tell)
+    except SourceUnavailable:
+        # Without the folders it was looked for in: a record may be read on other machines.
+        error = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
+    except (GraphMixError, MemoryError, RuntimeError) as caught:
+        # One cell of a hundred: the record says what happened, and the command ends with a failure.
+        error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")
+    return entry(cell, spec.metric, outcome, error)

@@ -1,0 +1,214 @@
+"""A table or figure of the paper as data: paper/*.toml, read and checked."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from graphmix.baselines import BASELINES
+from graphmix.data import DATASETS
+from graphmix.errors import ConfigError
+from graphmix.experiments.names import METRICS
+from graphmix.training import Config
+from graphmix.training.settings import METHODS, READINGS
+
+KINDS = ("table", "figure", "selection", "bound")
+CHARTS = ("embedding", "soft-rank", "curves")
+MEASURES = ("embedding", "soft-rank")
+EACH = "each"
+
+Settings = Mapping[str, Any]
+
+
+class Quoted(NamedTuple):
+    """A number of the paper: mean and standard deviation in percent, over so many trials; None for what it omits."""
+
+    mean: float
+    std: float | None = None
+    n: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column: usually a dataset, and what is set on it."""
+
+    name: str
+    settings: Settings
+    paper_chosen: Settings | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row: a method, what is set for it, and the paper's numbers by column.
+
+    Attributes:
+        name: what the paper calls it.
+        settings: what is set for it.
+        on: what is set for it on a column alone.
+        paper: the paper's numbers by column.
+        quoted: whether the paper itself only quotes it, so that it is not run.
+    """
+
+    name: str
+    settings: Settings = field(default_factory=dict)
+    on: Mapping[str, Settings] = field(default_factory=dict)
+    paper: Mapping[str, Quoted] = field(default_factory=dict)
+    quoted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A table or figure: rows, columns, what is set where, and the paper's numbers.
+
+    Attributes:
+        name: of the file, and on the command line.
+        title: in words.
+        source: where it is in the paper.
+        about: a sentence or two.
+        kind: what it is, of `KINDS`.
+        trials: the paper's.
+        rows: the rows.
+        columns: the columns.
+        settings: what is set everywhere: `split` and hyperparameters.
+        splits: how many different splits the trials take in turn; "each" for one per trial.
+        readings: each cell is computed once by each.
+        metric: what the numbers measure.
+        charts: of a figure, what it shows.
+        measures: what is measured of the trained networks beyond their scores.
+        grid: of a search, the values of "alphas" and "gammas".
+    """
+
+    name: str
+    title: str
+    source: str
+    about: str
+    kind: str
+    trials: int
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    settings: Settings = field(default_factory=dict)
+    splits: int | str = 1
+    readings: tuple[str, ...] = ("paper",)
+    metric: str = "test_accuracy"
+    charts: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def chosen(self, row: Row, column: Column) -> dict[str, Any]:
+        """What is set for a cell: by the spec, the column, the row, the row on that column; the last wins."""
+        return dict(self.settings) | dict(column.settings) | dict(row.settings) | dict(row.on.get(column.name, {}))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every spec, in the order of the paper."""
+    found = {path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml")}
+    return tuple(sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
+
+
+@cache
+def load_spec(name: str) -> Spec:
+    """Read a spec of the package.
+
+    Raises:
+        ConfigError: there is no such spec, or it is not valid.
+    """
+    if name not in names():
+        raise ConfigError(f"there is no table or figure {name!r}; there are {', '.join(names())}, or all")
+    return parse(tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8")), name)
+
+
+def parse(table: dict[str, Any], name: str) -> Spec:
+    """Make a spec of a TOML table, and check that everything in it means something.
+
+    Raises:
+        ConfigError: it does not; the message says where.
+    """
+    columns = tuple(_column(dict(entry), name) for entry in table.get("columns", []))
+    rows = tuple(_row(dict(entry), table.get("trials"), name) for entry in table.get("rows", []))
+    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    grid = {key: tuple(map(float, values)) for key, values in table.get("grid", {}).items()}
+    unknown = set(plain) - {each.name for each in fields(Spec)}
+    _require(not unknown, name, f"there is no field {min(unknown, default='')!r}")
+    missing = {each.name for each in fields(Spec)[:6]} - set(plain)
+    _require(not missing, name, f"the field {min(missing, default='')!r} is missing")
+    about = " ".join(str(plain["about"]).split())
+    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "about": about}))
+    _check(spec, name)
+    return spec
+
+
+# As a reader meets them.
+_ORDER = (
+    "standard-split",
+    "random-splits",
+    "larger-datasets",
+    "links",
+    "ablation",
+    "fewer-labels",
+    "state-of-the-art",
+    "t-sne",
+    "soft-rank",
+    "joint-optimisation",
+    "selection",
+    "theorem",
+)
+
+
+def _folder() -> Any:
+    return files("graphmix.experiments") / "paper"
+
+
+def _column(entry: dict[str, Any], spec: str) -> Column:
+    _require("name" in entry, spec, "a column has no name")
+    return Column(name=entry.pop("name"), paper_chosen=entry.pop("paper_chosen", None), settings=entry)
+
+
+def _row(entry: dict[str, Any], trials: int | None, spec: str) -> Row:
+    _require("name" in entry, spec, "a row has no name")
+    name, quoted = entry.pop("name"), entry.pop("quoted", False)
+    paper = {}
+    for column, numbers in entry.pop("paper", {}).items():
+        fits = isinstance(numbers, list) and len(numbers) in (1, 2)
+        _require(fits, spec, f"the paper's number in {name} / {column} is not [mean] or [mean, std]")
+        std = float(numbers[1]) if len(numbers) == 2 else None
+        paper[column] = Quoted(float(numbers[0]), std, None if quoted else trials)
+    return Row(name=name, quoted=quoted, paper=paper, on=entry.pop("on", {}), settings=entry)
+
+
+def _check(spec: Spec, name: str) -> None:
+    _require(spec.name == name, name, f"its name is {spec.name!r}")
+    _require(spec.kind in KINDS, name, f"kind must be one of {', '.join(KINDS)}")
+    _require(spec.metric in METRICS, name, f"metric must be one of {', '.join(METRICS)}")
+    for values, allowed in ((spec.readings, READINGS), (spec.charts, CHARTS), (spec.measures, MEASURES)):
+        wrong = set(values) - set(allowed)
+        _require(not wrong, name, f"{min(wrong, default='')!r} must be one of {', '.join(allowed)}")
+    whole = isinstance(spec.splits, int) and spec.splits >= 1
+    _require(whole or spec.splits == EACH, name, f"splits must be a number or {EACH!r}")
+    axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") else set()
+    _require(set(spec.grid) == axes, name, "a search, and nothing else, has a grid of alphas and gammas")
+    for entries in (spec.rows, spec.columns):
+        titles = [entry.name for entry in entries]
+        _require(titles and len(titles) == len(set(titles)), name, "rows and columns need names, each once")
+    for row in spec.rows:
+        stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
+        _require(not stray, name, f"{row.name} has something on {min(stray, default='')!r}, which is no column")
+        for column in spec.columns:
+            if not row.quoted:
+                _check_cell(spec, row, column)
+
+
+def _check_cell(spec: Spec, row: Row, column: Column) -> None:
+    chosen, where = spec.chosen(row, column), f"{row.name} / {column.name}"
+    allowed = {"dataset", "split", "splits"} | set(Config.__dataclass_fields__)
+    unknown = set(chosen) - allowed
+    _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which nothing has")
+    _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} names no dataset")
+    _require(chosen.get("method") in (*METHODS, *BASELINES), spec.name, f"{where} names no method")
+
+
+def _require(holds: object, spec: str, message: str) -> None:
+    if not holds:
+        raise ConfigError(f"{spec}.toml: {message}")

@@ -1,0 +1,11 @@
+"""Results as one self-contained HTML file.
+
+`read` takes in what runs and experiments wrote and refuses what it cannot draw, `render` makes the page, `write` writes
+it. Only `render` needs plotly, and only for its JavaScript.
+"""
+
+from graphmix.report.contents import Contents
+from graphmix.report.page import render, write
+from graphmix.report.reading import read
+
+__all__ = ["Contents", "read", "render", "write"]

@@ -1,0 +1,171 @@
+"""The numbers that the page's charts are drawn from, as few characters as they can be without a visible difference."""
+
+from typing import Any
+
+import numpy as np
+
+from graphmix.report.contents import Bound, Cell, Contents, Curves, Details, Embedding, Record
+from graphmix.report.parsing import ROLES
+from graphmix.report.wording import explain, metric_name, outcome
+
+# A page of 150 cells must still open at once: so many nodes in all its pictures, and no picture poorer than this.
+_NODES, _FEWEST_NODES = 60_000, 400
+_CURVE_POINTS, _FEWER_CURVE_POINTS, _MANY_CURVES = 120, 60, 60
+# What a run says once per trial is on the page as charts already.
+_LONGEST_LIST = 12
+
+
+def chart_data(contents: Contents) -> dict[str, Any]:
+    """Everything the page's script draws: experiments, cells, and the names of classes, each list of them once."""
+    classes: dict[tuple[str, ...], int] = {}
+    room = _Room(contents)
+    cells = [
+        _cell(number, record, cell, classes, room)
+        for number, record in enumerate(contents.records)
+        for cell in record.cells
+    ]
+    return {
+        "records": [_record(record) for record in contents.records],
+        "cells": cells,
+        "classes": [list(names) for names in classes],
+        "settings": [_short(cell.run.settings) for record in contents.records for cell in record.cells if cell.run],
+    }
+
+
+class _Room:
+    """How much of each picture a page has room for, by how many there are."""
+
+    def __init__(self, contents: Contents):
+        pairs = [(record, cell.details) for record in contents.records for cell in record.cells if cell.details]
+        clouds = [record for record, details in pairs if details.embedding]
+        whole = sum(_is_about(record, "embedding") for record in clouds)
+        rest = max(len(clouds) - whole, 1)
+        self._nodes = max(_FEWEST_NODES, (_NODES - 2000 * whole) // rest)
+        curves = sum(details.curves is not None for _, details in pairs)
+        self.epochs = _CURVE_POINTS if curves <= _MANY_CURVES else _FEWER_CURVE_POINTS
+
+    def nodes(self, record: Record) -> int | None:
+        # A figure about embeddings is shown as it is.
+        return None if _is_about(record, "embedding") else self._nodes
+
+
+def _is_about(record: Record, chart: str) -> bool:
+    return record.kind == "figure" and chart in record.charts
+
+
+def _record(record: Record) -> dict[str, Any]:
+    return {
+        "title": record.title,
+        "source": record.source,
+        "kind": record.kind,
+        "metric": metric_name(record.metric),
+        "columns": list(record.columns),
+    }
+
+
+def _cell(number: int, record: Record, cell: Cell, classes: dict[tuple[str, ...], int], room: _Room) -> dict[str, Any]:
+    drawn: dict[str, Any] = {"record": number, "name": record.label(cell), "column": cell.column}
+    drawn |= {"row": cell.row, "reading": record.readings.index(cell.reading) if cell.reading else 0}
+    if cell.paper is not None:
+        drawn["paper"] = [cell.paper.mean, cell.paper.std]
+    if cell.verdict is not None and cell.verdict.difference is not None and cell.status == "done":
+        drawn |= {"word": outcome(cell), "difference": cell.verdict.difference, "tip": explain(cell)}
+    if cell.run is not None:
+        drawn["scores"] = _rounded(cell.run.scores, 2)
+        drawn["failed"] = sorted(set(cell.run.diverged))
+        drawn["std"] = cell.run.std
+        drawn["mean"] = cell.run.mean
+    if cell.details is not None:
+        drawn["classes"] = classes.setdefault(cell.details.classes, len(classes))
+        drawn |= _pictures(cell.details, room.nodes(record), room.epochs)
+    if cell.grid:
+        drawn["grid"] = [[p.choice.alpha, p.choice.gamma, p.mean, p.std, p.trials] for p in cell.grid]
+        drawn["chosen"] = None if cell.chosen is None else [cell.chosen.alpha, cell.chosen.gamma]
+        drawn["paperChosen"] = None if cell.paper_chosen is None else [cell.paper_chosen.alpha, cell.paper_chosen.gamma]
+    if cell.bound is not None:
+        drawn["bound"] = _bound(cell.bound)
+    return drawn
+
+
+def _pictures(details: Details, nodes: int | None, epochs: int) -> dict[str, Any]:
+    drawn: dict[str, Any] = {}
+    if details.curves is not None and details.curves.epochs:
+        drawn["curves"] = _curves(details.curves, epochs)
+    if details.confusion is not None and details.classes:
+        drawn["confusion"] = [list(row) for row in details.confusion]
+    if details.reliability is not None:
+        bins = details.reliability
+        drawn["reliability"] = {
+            "count": list(bins.count),
+            "confidence": _rounded(bins.confidence, 1),
+            "accuracy": _rounded(bins.accuracy, 1),
+            "ece": bins.ece,
+        }
+    if details.embedding is not None and details.embedding.x:
+        drawn["embedding"] = _cloud(details.embedding, nodes)
+    if details.soft_rank and details.classes:
+        drawn["softRank"] = _ranks(details.soft_rank)
+    return drawn
+
+
+def _curves(curves: Curves, most: int) -> dict[str, Any]:
+    size = len(curves.epochs)
+    # The last epoch always stays.
+    kept = sorted({round(place) for place in np.linspace(0, size - 1, min(size, most)).tolist()})
+    drawn: dict[str, Any] = {"epochs": [curves.epochs[place] for place in kept]}
+    for name, curve in curves.quantities.items():
+        digits = 1 if name.endswith("accuracy") else 3
+        drawn[name] = [
+            _rounded([band[place] for place in kept], digits) for band in (curve.mean, curve.low, curve.high)
+        ]
+    return drawn
+
+
+def _cloud(embedding: Embedding, most: int | None) -> dict[str, Any]:
+    size = len(embedding.x)
+    # The nodes were drawn at random, so every so-manyth of them is a fair picture, too.
+    kept = range(size) if most is None else range(0, size, -(-size // most))
+    x, y = np.array(embedding.x), np.array(embedding.y)
+    # t-SNE's axes mean nothing: three digits place a point to within a pixel. One scale for both keeps the shape.
+    span = max(np.ptp(x), np.ptp(y)) or 1.0
+    x, y = (np.rint(999 * (axis - axis.min()) / span).astype(int) for axis in (x, y))
+    return {
+        "x": [int(x[place]) for place in kept],
+        "y": [int(y[place]) for place in kept],
+        "node": [embedding.node[place] for place in kept],
+        "label": [embedding.label[place] for place in kept],
+        "predicted": [embedding.predicted[place] for place in kept],
+        "confidence": [round(embedding.confidence[place]) for place in kept],
+        "role": "".join(str(ROLES.index(embedding.role[place])) for place in kept),
+        "nodes": embedding.nodes,
+    }
+
+
+def _ranks(soft_rank: tuple[tuple[float | None, ...], ...]) -> list[list[float | None]]:
+    # Of each class: mean, 10th and 90th percentile over the trials.
+    drawn: list[list[float | None]] = [[], [], []]
+    for values in zip(*soft_rank, strict=True):
+        known = [value for value in values if value is not None]
+        marks = [np.mean(known), *np.percentile(known, [10, 90])] if known else [None] * 3
+        for row, mark in zip(drawn, marks, strict=True):
+            row.append(None if mark is None else round(float(mark), 3))
+    return drawn
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {
+        "threshold": bound.threshold,
+        "points": [[p.choice.alpha, p.choice.gamma, p.loss, p.loss_std, p.excess] for p in bound.points],
+    }
+
+
+def _short(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: f"[{len(value)} values]" if isinstance(value, list) and len(value) > _LONGEST_LIST else value
+        for name, value in settings.items()
+        if name != "test_f1"
+    }
+
+
+def _rounded(values: Any, digits: int) -> list[float | None]:
+    return [None if value is None else round(value, digits) for value in values]

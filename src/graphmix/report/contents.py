@@ -1,0 +1,193 @@
+"""What a report shows, checked and in plain values. The fields are those of docs/design/0012-results-files.md."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over the epochs: its mean over the trials, and the 10th and 90th percentiles."""
+
+    mean: tuple[float | None, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Quantities by name, over the same epochs."""
+
+    epochs: tuple[int, ...]
+    quantities: dict[str, Curve]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Bins of the confidence: how many nodes, how sure, how often right; ece is in percent."""
+
+    count: tuple[int, ...]
+    confidence: tuple[float | None, ...]
+    accuracy: tuple[float | None, ...]
+    ece: float | None
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A picture of hidden states: one entry per drawn node."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    node: tuple[int, ...]
+    label: tuple[int, ...]
+    predicted: tuple[int, ...]
+    confidence: tuple[float, ...]
+    role: tuple[str, ...]
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Details:
+    """What the pictures of a run need; None where a run has no such thing."""
+
+    classes: tuple[str, ...]
+    curves: Curves | None = None
+    confusion: tuple[tuple[int, ...], ...] | None = None
+    reliability: Reliability | None = None
+    embedding: Embedding | None = None
+    soft_rank: tuple[tuple[float | None, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        name: what the paper calls its method.
+        scores: the metric in percent, one per trial; None where a trial has none.
+        diverged: the trials that failed.
+        settings: all that its results say.
+    """
+
+    name: str
+    dataset: str
+    trials: int
+    scores: tuple[float | None, ...]
+    mean: float | None
+    std: float | None
+    diverged: tuple[int, ...]
+    seconds: float | None
+    device: str
+    versions: dict[str, str]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A number of the paper, in percent."""
+
+    mean: float
+    std: float | None
+    n: int | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How ours compares: the difference is ours minus the paper's, in points."""
+
+    word: str
+    difference: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+    n: int | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of the grid of α and γ."""
+
+    alpha: float
+    gamma: float
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """How good a point of the grid is on the validation nodes, in percent."""
+
+    choice: Choice
+    mean: float | None
+    std: float | None
+    trials: int | None
+
+
+@dataclass(frozen=True)
+class BoundPoint:
+    """The FCN's loss at a point of the grid, V, and the theorem's right-hand side by λ."""
+
+    choice: Choice
+    loss: float
+    loss_std: float | None
+    excess: float
+    bound: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the theorem says of one dataset; `constants` are its other numbers by name."""
+
+    threshold: float
+    rademacher: float | None
+    rademacher_std: float | None
+    constants: dict[str, float]
+    points: tuple[BoundPoint, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table, and what it was made of."""
+
+    row: str
+    column: str
+    reading: str | None
+    status: str
+    error: str | None = None
+    paper: Paper | None = None
+    verdict: Verdict | None = None
+    command: str | None = None
+    run: Run | None = None
+    details: Details | None = None
+    grid: tuple[GridPoint, ...] = ()
+    chosen: Choice | None = None
+    paper_chosen: Choice | None = None
+    bound: Bound | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one experiment gave; `kind` "runs" is a run folder or several, which have no paper beside them."""
+
+    name: str
+    title: str
+    source: str
+    about: str
+    kind: str
+    metric: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    readings: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    charts: tuple[str, ...] = ()
+    trials: int | None = None
+    command: str | None = None
+    made: dict[str, str] = field(default_factory=dict)
+
+    def label(self, cell: Cell) -> str:
+        """What to call a cell among those of its column: its row, and its reading where there are several."""
+        return f"{cell.row} · {cell.reading}" if cell.reading and len(self.readings) > 1 else cell.row
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a report shows: several records of experiments, or one of kind "runs"."""
+
+    title: str
+    records: tuple[Record, ...]

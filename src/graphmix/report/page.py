@@ -1,0 +1,119 @@
+"""The page itself: one HTML file with everything in it."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from graphmix.errors import RunError
+from graphmix.files import write_whole
+from graphmix.report.charts import chart_data
+from graphmix.report.contents import Contents, Record
+from graphmix.report.tables import bound_tables, origins, result_table, setting_rows, tally
+from graphmix.report.wording import headline, metric_name, summarise
+
+# Where a chart is about all experiments and not about one, the heading it has there and what it shows.
+_EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
+_NEEDS = {"distribution": "scores", "soft-rank": "softRank"}
+
+
+def render(contents: Contents) -> str:
+    """Make the page.
+
+    Raises:
+        RunError: plotly, whose JavaScript draws the charts, is not installed.
+    """
+    data = chart_data(contents)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    page = environment.from_string(_text("page.html.j2")).render(
+        title=contents.title,
+        headline=headline(contents),
+        records=[_section(number, record) for number, record in enumerate(contents.records)],
+        several=len(contents.records) > 1,
+        runs_only=contents.records[0].kind == "runs",
+        tally=tally(tuple(cell for record in contents.records for cell in record.cells)),
+        explorers=[name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])],
+        differences=sum("difference" in cell for cell in data["cells"]),
+        without_details=_without_details(contents),
+        settings=setting_rows(contents.records),
+        origins=origins(contents.records),
+        style=Markup(_text("style.css")),
+        scripts=[Markup(text) for text in (_plotly(), _text("charts.js"), _text("page.js"))],
+        data=Markup(_embed(data)),
+    )
+    # A file may hold halves of characters ("\ud800"), which no encoding can write.
+    return page.encode("utf-8", "replace").decode()
+
+
+def write(contents: Contents, path: Path) -> None:
+    """Write the page whole or not at all.
+
+    Raises:
+        RunError: it cannot be written, or plotly is not installed.
+    """
+    page = render(contents)
+    try:
+        write_whole(path, page.encode())
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _section(number: int, record: Record) -> dict[str, Any]:
+    return {
+        "id": f"record-{number}",
+        "number": number,
+        "record": record,
+        "metric": metric_name(record.metric),
+        "summary": None if record.kind in ("runs", "bound") else summarise(record.cells),
+        "table": None if record.kind == "bound" else result_table(record),
+        "bounds": bound_tables(record) if record.kind == "bound" else [],
+        "charts": _own_charts(record),
+        "compared": any(cell.paper is not None for cell in record.cells),
+    }
+
+
+def _own_charts(record: Record) -> list[str]:
+    # What a record is about is drawn where it stands, not only among the rest.
+    if record.kind == "selection":
+        return ["selection"] if any(cell.grid for cell in record.cells) else []
+    if record.kind == "bound":
+        return ["bound"] if any(cell.bound and cell.bound.points for cell in record.cells) else []
+    if record.kind != "figure":
+        return []
+    details = [cell.details for cell in record.cells if cell.details is not None]
+    held = {
+        "embedding": any(part.embedding for part in details),
+        "soft-rank": any(part.soft_rank for part in details),
+        "curves": any(part.curves for part in details),
+    }
+    return [name for name in record.charts if held.get(name)]
+
+
+def _without_details(contents: Contents) -> list[str]:
+    return [
+        f"{record.label(cell)} on {cell.column}"
+        for record in contents.records
+        for cell in record.cells
+        if cell.run is not None and cell.details is None
+    ]
+
+
+def _embed(data: dict[str, Any]) -> str:
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    # Names are the user's: one that closes the script element must not.
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise RunError("a report needs plotly, which is not installed; pip install plotly") from error
+    return str(get_plotlyjs()).replace("</script", "<\\/script")
+
+
+def _text(name: str) -> str:
+    return files("graphmix.report").joinpath(name).read_text(encoding="utf-8")

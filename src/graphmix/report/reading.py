@@ -1,0 +1,120 @@
+"""From a path to what a report shows: a run folder, a demo's folder, a record, or a folder of records."""
+
+import re
+from pathlib import Path
+
+from graphmix.errors import RunError
+from graphmix.report.commands import retrain
+from graphmix.report.contents import Cell, Contents, Record, Run
+from graphmix.report.parsing import KINDS, parse_details, parse_record, parse_run
+from graphmix.report.values import Value, load
+
+# What `graphmix reproduce` keeps beside its records.
+_WORKING = ("cells", "work")
+# A demo tells a story: first without, then with.
+_ORDER = ("label-propagation", "deepwalk", "fcn", "fcn-self-training", "supervised", "self-training", "graphmix")
+
+
+def read(path: Path) -> Contents:
+    """Read and check what is at a path.
+
+    Args:
+        path: a run folder, a folder of run folders (a demo's), a record `SPEC.json`, or a folder of records.
+
+    Raises:
+        RunError: there is nothing, or it is damaged, half-written, of a newer format, or not ours.
+    """
+    try:
+        if not path.exists():
+            raise RunError(f"{path} does not exist; give a run folder or the results of graphmix reproduce")
+        if path.is_file():
+            record = parse_record(load(path))
+            return Contents(record.title, (record,))
+        if (path / "results.json").exists():
+            return _read_runs(path, [path])
+        if (path / "config.json").exists():
+            raise RunError(f"{path} holds a run that is not done: it has no results.json yet")
+        files = sorted(path.glob("*.json"))
+        folders = sorted(folder for folder in path.iterdir() if _is_run(folder))
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    if files:
+        return Contents("The paper’s experiments, run again", _read_records(files))
+    if folders:
+        return _read_runs(path, folders)
+    raise RunError(f"{path} holds no results; give a run folder or the results of graphmix reproduce")
+
+
+def _is_run(folder: Path) -> bool:
+    marks = (folder / "results.json", folder / "config.json")
+    return folder.name not in _WORKING and folder.is_dir() and any(mark.exists() for mark in marks)
+
+
+def _read_records(files: list[Path]) -> tuple[Record, ...]:
+    records = [parse_record(load(file)) for file in files]
+    return tuple(sorted(records, key=lambda record: (KINDS.index(record.kind), _natural(record.source), record.name)))
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    # "Table 10" comes after "Table 9".
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
+
+
+def _read_runs(path: Path, folders: list[Path]) -> Contents:
+    for folder in folders:
+        if not (folder / "results.json").exists():
+            raise RunError(f"{folder} holds a run that is not done; the command that began it goes on with it")
+    values = [load(folder / "results.json") for folder in folders]
+    metrics = {_metric(value) for value in values}
+    metric = metrics.pop() if len(metrics) == 1 else "test_accuracy"
+    found = [(folder, parse_run(value, metric)) for folder, value in zip(folders, values, strict=True)]
+    found.sort(key=lambda item: (_rank(item[1]), item[1].name, item[0].name))
+    cells = _name_cells(found)
+    record = Record(
+        name=path.resolve().name,
+        title=" and ".join(dict.fromkeys(cell.column for cell in cells)),
+        source="",
+        about="",
+        kind="runs",
+        metric=metric,
+        rows=tuple(dict.fromkeys(cell.row for cell in cells)),
+        columns=tuple(dict.fromkeys(cell.column for cell in cells)),
+        readings=(),
+        cells=tuple(cells),
+    )
+    return Contents(_title(record), (record,))
+
+
+def _name_cells(found: list[tuple[Path, Run]]) -> list[Cell]:
+    names = [(run.name, run.dataset) for _, run in found]
+    cells = []
+    for folder, run in found:
+        # Two runs of one method, with other settings say, are told apart by their folders.
+        row = run.name if names.count((run.name, run.dataset)) == 1 else f"{run.name} [{folder.name}]"
+        details = folder / "details.json"
+        cells.append(
+            Cell(
+                row=row,
+                column=run.dataset,
+                reading=None,
+                status="done",
+                command=retrain(run.settings),
+                run=run,
+                details=parse_details(load(details)) if details.exists() else None,
+            )
+        )
+    return cells
+
+
+def _title(record: Record) -> str:
+    return f"{' and '.join(record.rows)} on {record.title}" if len(record.rows) <= 3 else f"Runs on {record.title}"
+
+
+def _metric(value: Value) -> str:
+    # Where a rare class matters, as among signed links, epochs are selected by macro F1 and so are results read.
+    return "test_macro_f1" if value.raw.get("select_by") == "macro-f1" else "test_accuracy"
+
+
+def _rank(run: Run) -> int:
+    method = run.settings["method"]
+    return _ORDER.index(method) if method in _ORDER else len(_ORDER)

@@ -1,0 +1,259 @@
+"""Reproductions: nothing computed twice, nothing lost, nothing hidden."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from graphmix.data import SourceUnavailable, synthetic
+from graphmix.errors import ConfigError, RunError
+from graphmix.experiments.cells import Asked
+from graphmix.experiments.records import source_commit
+from graphmix.experiments.runner import reproduce
+from graphmix.experiments.spec import parse
+from graphmix.training import runs as engine
+
+SMALL = Asked(trials=2, epochs=4)
+
+
+def spec(**changes):
+    return parse(
+        {
+            "name": "mine",
+            "title": "t",
+            "source": "s",
+            "about": "a",
+            "kind": "table",
+            "trials": 3,
+            "settings": {"split": "public"},
+            "columns": [{"name": "Cora", "dataset": "cora"}, {"name": "Citeseer", "dataset": "citeseer"}],
+            "rows": [
+                {"name": "GCN", "method": "supervised", "paper": {"Cora": [81.3, 0.66], "Citeseer": [70.61, 0.22]}},
+                {"name": "GraphMix(GCN)", "method": "graphmix", "paper": {"Cora": [83.94, 0.57]}},
+                {"name": "BVAT", "quoted": True, "paper": {"Cora": [83.6, 0.5]}},
+            ],
+        }
+        | changes,
+        changes.get("name", "mine"),
+    )
+
+
+def graph_of(dataset):
+    return synthetic(nodes=90, classes=3, features=20, labels_per_class=5, seed={"cora": 1, "citeseer": 2}[dataset])
+
+
+def tiny(cell):
+    return graph_of(cell.dataset)
+
+
+def run(folder, asked=SMALL, load=tiny, **changes):
+    return reproduce([spec(**changes)], asked, folder, device="cpu", load=load)[0]
+
+
+def places(record, status):
+    return [(cell["row"], cell["column"]) for cell in record["cells"] if cell["status"] == status]
+
+
+def without_times(value):
+    """A record's bytes apart from times."""
+    if isinstance(value, dict):
+        return {name: without_times(inner) for name, inner in value.items() if name != "seconds"}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_a_record_holds_every_cell_in_order(tmp_path):
+    record = run(tmp_path)
+    assert json.loads((tmp_path / "mine.json").read_text()) == record
+    assert places(record, "done") == [
+        ("GCN", "Cora"),
+        ("GCN", "Citeseer"),
+        ("GraphMix(GCN)", "Cora"),
+        ("GraphMix(GCN)", "Citeseer"),
+    ]
+    assert places(record, "quoted") == [("BVAT", "Cora")]
+    cell = record["cells"][0]
+    assert cell["paper"] == {"mean": 81.3, "std": 0.66, "n": 3}
+    assert cell["verdict"]["difference"] == pytest.approx(cell["run"]["test_accuracy_mean"] - 81.3)
+    assert record["cells"][3]["verdict"] is None
+    assert set(cell["details"]) == {"classes", "curves", "confusion", "reliability"}
+    # Nothing of the work is left but the cells.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "mine.json", "work"]
+    assert list((tmp_path / "work").iterdir()) == []
+    assert len(list((tmp_path / "cells").iterdir())) == 4
+
+
+def test_a_cell_is_its_run_of_train(tmp_path):
+    from graphmix import Config, fit
+
+    cell = run(tmp_path)["cells"][2]
+    graph, split = graph_of("cora")
+    alone = fit(graph, split, Config.for_dataset("cora", trials=2, epochs=4), device="cpu")
+    assert cell["run"]["test_accuracy"] == [round(100 * value, 4) for value in alone.test_accuracy.tolist()]
+    assert sum(map(sum, cell["details"]["confusion"])) == 2 * split.test.sum()
+    assert cell["details"]["curves"]["epochs"] == [1, 2, 3, 4]
+
+
+def test_what_is_there_is_not_computed_again(tmp_path, monkeypatch):
+    first = run(tmp_path)
+    monkeypatch.setattr(engine, "train", None)
+    assert run(tmp_path) == first
+    # Another table that asks for the same has it for nothing.
+    other = run(tmp_path, name="other", rows=[{"name": "Ours", "method": "graphmix"}])
+    assert other["cells"][0]["key"] == first["cells"][2]["key"]
+
+
+def test_other_trials_epochs_and_seeds_are_other_cells(tmp_path):
+    keys = [
+        {cell["key"] for cell in run(tmp_path, asked)["cells"] if cell["key"]}
+        for asked in (SMALL, Asked(trials=1, epochs=4), Asked(trials=2, epochs=5), Asked(trials=2, epochs=4, seed=7))
+    ]
+    assert len(set.union(*keys)) == 16
+
+
+def test_other_code_computes_anew(tmp_path, monkeypatch):
+    first = run(tmp_path)
+    monkeypatch.setattr("graphmix.experiments.cells.code_version", lambda: "another")
+    assert not {cell["key"] for cell in run(tmp_path)["cells"]} & {
+        cell["key"] for cell in first["cells"] if cell["key"]
+    }
+
+
+def test_only_computes_what_it_names_and_keeps_the_rest(tmp_path):
+    record = run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+    assert places(record, "done") == [("GCN", "Cora")]
+    assert len(places(record, "to do")) == 3
+    record = run(tmp_path, Asked(trials=3, epochs=4, only="*/Citeseer"))
+    assert [cell["run"]["trials"] for cell in record["cells"] if cell["run"]] == [2, 3, 3]
+    with pytest.raises(ConfigError, match="has no cell 'MLP/Cora'"):
+        run(tmp_path, Asked(only="MLP/Cora"))
+
+
+def test_a_failed_cell_is_shown_and_tried_again(tmp_path):
+    def failing(cell):
+        if cell.dataset == "citeseer":
+            raise RuntimeError("the lights went out\nand more")
+        return tiny(cell)
+
+    record = run(tmp_path, load=failing)
+    assert places(record, "failed") == [("GCN", "Citeseer"), ("GraphMix(GCN)", "Citeseer")]
+    assert record["cells"][1]["error"] == "RuntimeError: the lights went out"
+    assert record["cells"][1]["paper"]["mean"] == 70.61
+    assert len(places(run(tmp_path), "done")) == 4
+
+
+def test_data_that_is_not_to_be_had_is_said_without_naming_folders(tmp_path):
+    def absent(cell):
+        raise SourceUnavailable("Cora is not in /home/somebody/secret")
+
+    record = run(tmp_path, load=absent)
+    assert len(places(record, "unavailable")) == 4
+    assert record["cells"][0]["error"] == "the files of cora are not here and could not be downloaded"
+
+
+def test_a_trial_that_diverges_is_kept_and_named(tmp_path):
+    rows = [{"name": "GCN", "method": "supervised", "learning_rate": 1e20, "paper": {"Cora": [81.3, 0.66]}}]
+    cell = run(tmp_path, Asked(trials=2, epochs=8), rows=rows)["cells"][0]
+    assert cell["status"] == "done"
+    assert cell["run"]["diverged"] == [0, 1]
+    assert len(cell["run"]["test_accuracy"]) == 2
+    assert None in cell["details"]["curves"]["train_loss"]["mean"]
+
+
+def test_a_damaged_cell_is_named(tmp_path):
+    record = run(tmp_path)
+    path = tmp_path / "cells" / f"{record['cells'][0]['key']}.json"
+    path.write_text(path.read_text()[:100])
+    with pytest.raises(RunError, match=f"{path.name} is damaged .* delete it and its cell is computed again"):
+        run(tmp_path)
+    other = tmp_path / "cells" / f"{record['cells'][1]['key']}.json"
+    path.write_text(other.read_text())
+    with pytest.raises(RunError, match="does not hold the cell of its name"):
+        run(tmp_path)
+    path.unlink()
+    assert without_times(run(tmp_path)) == without_times(record)
+
+
+def test_a_damaged_record_is_named_where_its_cells_are_to_be_kept(tmp_path):
+    (tmp_path / "mine.json").write_text('{"cells": 3')
+    with pytest.raises(RunError, match=r"mine\.json is damaged"):
+        run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+    # Asked for whole it is written anew.
+    assert len(places(run(tmp_path), "done")) == 4
+
+
+def test_two_reproductions_into_one_folder_are_told_apart(tmp_path):
+    def meanwhile(cell):
+        with pytest.raises(RunError, match="is being written by another process"):
+            run(tmp_path)
+        return tiny(cell)
+
+    assert len(places(run(tmp_path, load=meanwhile), "done")) == 4
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be used as a results folder"):
+        run(tmp_path / "file")
+
+
+def test_selection_looks_at_validation_alone_and_judges_with_fresh_seeds(tmp_path):
+    grid = {"alphas": [0.0, 1.0], "gammas": [0.1, 10.0]}
+    columns = [{"name": "Cora", "dataset": "cora", "paper_chosen": {"alpha": 1.0, "gamma": 1.0}}]
+    rows = [{"name": "GraphMix(GCN)", "method": "graphmix", "paper": {"Cora": [83.94, 0.57]}}]
+    asked = Asked(trials=3, epochs=12)
+    cell = run(tmp_path, asked, kind="selection", grid=grid, columns=columns, rows=rows)["cells"][0]
+    points = {(point["alpha"], point["gamma"]): point["val_accuracy_mean"] for point in cell["grid"]}
+    assert set(points) == {(0.0, 0.1), (0.0, 10.0), (1.0, 0.1), (1.0, 10.0)}
+    chosen = (cell["chosen"]["alpha"], cell["chosen"]["gamma"])
+    assert points[chosen] == max(points.values())
+    assert (cell["run"]["alpha"], cell["run"]["gamma"]) == chosen
+    assert (cell["run"]["seed"], cell["run"]["trials"]) == (3, 3)  # the search had seeds 0, 1 and 2
+    assert not any("test" in name for point in cell["grid"] for name in point)
+    assert cell["paper_chosen"] == {"alpha": 1.0, "gamma": 1.0}
+    assert len(list((tmp_path / "cells").iterdir())) == 5
+
+
+SLOW_ENOUGH = ["--trials", "4", "--epochs", "60", "--device", "cpu", "--no-report", "--only", "*/Cora"]
+
+
+@pytest.mark.data
+def test_killed_in_the_middle_it_goes_on_and_gives_the_same_bytes(tmp_path, data_root):
+    def start(out):
+        command = [sys.executable, "-m", "graphmix", "reproduce", "ablation", *SLOW_ENOUGH, "--out", str(out)]
+        variables = os.environ | {"OMP_NUM_THREADS": "1", "GRAPHMIX_DATA": str(data_root)}
+        return subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    broken = start(tmp_path / "broken")
+    deadline = time.monotonic() + 120
+    while len(list(tmp_path.glob("broken/cells/*.json"))) < 2 or not list(tmp_path.glob("broken/work/*/parts")):
+        assert time.monotonic() < deadline
+        assert broken.poll() is None, broken.stderr.read()
+        time.sleep(0.01)
+    broken.send_signal(signal.SIGKILL)
+    broken.communicate()
+    partial = json.loads((tmp_path / "broken/ablation.json").read_text())
+    assert 2 <= len(places(partial, "done")) < 8
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("broken/cells/*.json")}
+    for out in ("broken", "whole"):
+        ended = start(tmp_path / out)
+        _, said = ended.communicate(timeout=200)
+        assert ended.returncode == 0, said
+    # What was done before the kill was not done again.
+    assert all((tmp_path / "broken/cells" / name).stat().st_mtime_ns == at for name, at in kept.items())
+    texts = [(tmp_path / out / "ablation.json").read_text() for out in ("broken", "whole")]
+    first, second = (json.dumps(without_times(json.loads(text))) for text in texts)
+    assert first == second
+    assert len(places(json.loads(texts[0]), "done")) == 8
+
+
+def test_the_commit_is_that_of_the_checkout():
+    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    said = source_commit()
+    if not head:
+        assert said is None
+    else:
+        assert head.startswith(said.removesuffix("-dirty"))
