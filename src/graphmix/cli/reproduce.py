@@ -34,7 +34,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="ROW/COLUMN",
-            help="Compute these cells alone; * stands for anything, and parts may be empty. ROW/COLUMN/READING names one.",
+            help="Compute these cells alone; * stands for anything, parts may be empty, a third may name the reading.",
             show_default=False,
         ),
     ] = None,
