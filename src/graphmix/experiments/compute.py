@@ -22,6 +22,10 @@ Load = Callable[[Cell], Dataset]
 Watch = Callable[[str, Progress | None], None]
 
 
+class NotStoredError(Exception):
+    """A cell that is not there and is not to be computed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Computer:
     """Computes cells and stores what came out.
@@ -32,6 +36,7 @@ class Computer:
         load: where a cell's graph and split come from.
         device: where to train.
         commit: what the code is at, for the record.
+        stored_only: whether to compute nothing and raise `NotStoredError` instead.
     """
 
     store: Store
@@ -39,6 +44,7 @@ class Computer:
     load: Load
     device: str
     commit: str | None
+    stored_only: bool = False
 
     def outcome(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
         """A cell's result: stored, or computed and stored."""
@@ -49,7 +55,7 @@ class Computer:
         return self._trained(cell, watch, "")
 
     def _trained(self, cell: Cell, watch: Watch, part: str) -> dict[str, Any]:
-        held = self.store.read(cell.key)
+        held = self._stored(cell)
         if held is not None:
             return held
         watch(part, None)
@@ -83,7 +89,7 @@ class Computer:
         return final | {"grid": grid, "chosen": chosen, "paper_chosen": column.paper_chosen}
 
     def _bounded(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
-        held = self.store.read(cell.key)
+        held = self._stored(cell)
         if held is not None:
             return held
         watch("", None)
@@ -98,6 +104,12 @@ class Computer:
             watch=lambda done, total: watch(f"{done} of {total} points", None),
         )
         return self._keep(cell, {"run": None, "details": None, "bound": terms})
+
+    def _stored(self, cell: Cell) -> dict[str, Any] | None:
+        held = self.store.read(cell.key)
+        if held is None and self.stored_only:
+            raise NotStoredError
+        return held
 
     def _keep(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
         command = None if result["run"] is None else cell.command

@@ -17,7 +17,7 @@ from graphmix import data
 from graphmix.data import Dataset, SourceUnavailable
 from graphmix.errors import GraphMixError, RunError
 from graphmix.experiments.cells import Asked, Cell, fits, plan
-from graphmix.experiments.compute import Computer, Load
+from graphmix.experiments.compute import Computer, Load, NotStoredError
 from graphmix.experiments.records import Store, assemble, entry, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_leavings
@@ -57,6 +57,7 @@ def reproduce(
     load: Load | None = None,
     commit: str | None = None,
     watch: Watch = lambda stage: None,
+    stored_only: bool = False,
 ) -> list[dict[str, Any]]:
     """Compute what is missing of the specs' cells and write their records.
 
@@ -70,6 +71,7 @@ def reproduce(
         load: where a cell's graph and split come from; `graphmix.data.load` when not given.
         commit: what the code is at, for the record.
         watch: told where things stand.
+        stored_only: compute nothing, only put together what is stored in the folder.
 
     Returns:
         The records.
@@ -90,6 +92,7 @@ def reproduce(
         load=load or loader(),
         device=device,
         commit=commit,
+        stored_only=stored_only,
     )
     with locked(folder):
         remove_leavings(folder / "cells")
@@ -144,6 +147,8 @@ def _entry(computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Prog
     outcome, error = None, None
     try:
         outcome = computer.outcome(spec, cell, tell)
+    except NotStoredError:
+        pass  # it stays to do
     except SourceUnavailable:
         # Without the folders it was looked for in: a record may be read on other machines.
         error = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from graphmix.errors import RunError
 from graphmix.files import write_whole
@@ -15,7 +14,8 @@ from graphmix.report.contents import Contents, Record
 from graphmix.report.tables import bound_tables, origins, result_table, setting_rows, tally
 from graphmix.report.wording import headline, metric_name, summarise
 
-# Where a chart is about all experiments and not about one, the heading it has there and what it shows.
+_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "page.js")
+# The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
 _NEEDS = {"distribution": "scores", "soft-rank": "softRank"}
 
@@ -40,9 +40,9 @@ def render(contents: Contents) -> str:
         without_details=_without_details(contents),
         settings=setting_rows(contents.records),
         origins=origins(contents.records),
-        style=Markup(_text("style.css")),
-        scripts=[Markup(text) for text in (_plotly(), _text("charts.js"), _text("page.js"))],
-        data=Markup(_embed(data)),
+        style=_text("style.css"),
+        scripts=[_plotly(), *(_text(name) for name in _SCRIPTS)],
+        data=_embed(data),
     )
     # A file may hold halves of characters ("\ud800"), which no encoding can write.
     return page.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
 """What a report says in words: numbers, verdicts, and one plain sentence of what happened."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from graphmix.experiments.names import METRICS
 from graphmix.report.contents import Cell, Contents, Record, Run
@@ -98,17 +98,21 @@ def count(cells: Iterable[Cell]) -> dict[str, int]:
     return {word: counts[word] for word in MARKS if counts[word]}
 
 
-def summarise(cells: Iterable[Cell]) -> str:
+def summarise(cells: Sequence[Cell]) -> str:
     """Say how cells compare with the paper: "31 of 42 cells reproduced; 6 higher, 5 lower; 3 not run"."""
     counts = count(cells)
     tested = sum(counts.get(word, 0) for word in ("reproduced", "higher", "lower"))
     clauses = []
-    if tested:
+    if not tested:
+        own = [cell for cell in cells if cell.status != "quoted"]
+        done = sum(cell.status == "done" for cell in own)
+        clauses.append(f"{done} of {len(own)} cell{'' if len(own) == 1 else 's'} done")
+    else:
         clauses.append(f"{counts.get('reproduced', 0)} of {tested} cell{'' if tested == 1 else 's'} reproduced")
         off = [f"{counts[word]} {word}" for word in ("higher", "lower") if word in counts]
         clauses += [", ".join(off)] if off else []
     clauses += [f"{counts[word]} {word}" for word in ("untested", "failed", "unavailable", "not run") if word in counts]
-    return "; ".join(clauses) or "nothing to compare with the paper"
+    return "; ".join(clauses)
 
 
 def headline(contents: Contents) -> str:
@@ -117,12 +121,7 @@ def headline(contents: Contents) -> str:
     if first.kind == "runs":
         return _say_runs(first)
     cells = [cell for record in contents.records for cell in record.cells]
-    tested = any(outcome(cell) in ("reproduced", "higher", "lower") for cell in cells)
-    if len(contents.records) > 1:
-        return f"{summarise(cells)}."
-    return (
-        f"{summarise(cells)}." if tested else (first.about or f"{summarise(cells)[:1].upper()}{summarise(cells)[1:]}.")
-    )
+    return f"{summarise(cells)}."
 
 
 def _say_runs(record: Record) -> str:
