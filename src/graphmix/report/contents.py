@@ -153,6 +153,7 @@ class Cell:
     paper: Paper | None = None
     verdict: Verdict | None = None
     command: str | None = None
+    commit: str | None = None
     run: Run | None = None
     details: Details | None = None
     grid: tuple[GridPoint, ...] = ()

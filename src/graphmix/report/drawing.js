@@ -54,6 +54,7 @@ function layout(theme, more) {
     plot_bgcolor: "rgba(0,0,0,0)",
     font,
     hoverlabel: { bgcolor: theme.raised, bordercolor: theme.line, font, align: "left" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.soft, activecolor: theme.text },
     margin: { l: 8, r: 12, t: 12, b: 8 },
     hovermode: "closest",
     dragmode: false,
@@ -83,3 +84,11 @@ function cellNumber(theme, x, y, text, dark, size = 12.5) {
 }
 
 const heat = (theme) => [[0, theme.heatLow], [1, theme.heatHigh]];
+
+// Colours that deepen sooner, for many small shares: by the square root.
+function steepHeat(theme) {
+  const part = (hex, from) => parseInt(hex.slice(from, from + 2), 16);
+  const mix = (share) => [1, 3, 5].map((from) =>
+    Math.round(part(theme.heatLow, from) * (1 - share) + part(theme.heatHigh, from) * share));
+  return range(6).map((step) => [(step / 5) ** 2, `rgb(${mix(step / 5)})`]);
+}

@@ -191,6 +191,7 @@ class Figure {
     // A chart too dense for a phone keeps its size and scrolls in its box.
     const least = printing ? 0 : plot.least || 0;
     element.style.minWidth = `${least}px`;
+    element.parentElement.tabIndex = least > panel.clientWidth ? 0 : -1; // so that the keyboard can scroll it, too
     const columns = panel.parentElement.classList.contains("pair") ? 2 : 1;
     const width = printing ? PRINT_WIDTH / columns - 10 : Math.max(panel.clientWidth, least);
     const tools = this.element.dataset.chart === "embedding" && [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]];

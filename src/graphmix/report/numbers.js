@@ -41,7 +41,7 @@ function failedTrials(failed, theme) {
   return {
     type: "scatter",
     mode: "markers",
-    name: "failed trial",
+    name: "failed trial, counted with the others",
     x: failed.map(([score]) => score),
     y: failed.map(([, row]) => row),
     marker: { symbol: "x", size: 10, color: theme.bad, line: { color: theme.page, width: 1 } },

@@ -31,7 +31,7 @@ function setTheme(name) {
 }
 toggle.addEventListener("click", () => setTheme(ROOT.dataset.theme === "dark" ? "light" : "dark"));
 dark.addEventListener("change", (event) => setTheme(event.matches ? "dark" : "light"));
-setTheme(dark.matches ? "dark" : "light");
+setTheme(ROOT.dataset.theme);
 
 let before = null;
 addEventListener("beforeprint", () => {

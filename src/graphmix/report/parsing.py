@@ -77,7 +77,7 @@ def _check_places(value: Value, record: Record) -> None:
 def parse_cell(value: Value, kind: str, metric: str) -> Cell:
     """One cell of a record."""
     status = value.field("status").word(STATUSES)
-    reading, error, command = value.maybe("reading"), value.maybe("error"), value.maybe("command")
+    reading, error, command, commit = (value.maybe(name) for name in ("reading", "error", "command", "commit"))
     run, details, bound, grid = (value.maybe(name) for name in ("run", "details", "bound", "grid"))
     if status == "done" and (bound if kind == "bound" else run) is None:
         value.refuse(f"is done but has no '{'bound' if kind == 'bound' else 'run'}'")
@@ -90,6 +90,7 @@ def parse_cell(value: Value, kind: str, metric: str) -> Cell:
         paper=_parse_paper(value.maybe("paper")),
         verdict=_parse_verdict(value.maybe("verdict")),
         command=None if command is None else command.text(),
+        commit=None if commit is None else commit.text(),
         run=None if run is None else parse_run(run, metric),
         details=None if details is None else parse_details(details),
         grid=() if grid is None else tuple(_parse_grid_point(point) for point in grid.items()),

@@ -80,7 +80,7 @@ function embedding([cell], theme, choice, width) {
       // A finger scrolls the page; a mouse moves the picture.
       dragmode: matchMedia("(hover: hover)").matches ? "pan" : false,
       showlegend: !(narrow && names.length > MANY_CLASSES),
-      legend: narrow ? below : { x: 1.01, y: 1, font: { size: 12.5 } },
+      legend: narrow ? below : { x: 1.01, y: 0.94, font: { size: 12.5 } },
       xaxis: none,
       yaxis: { ...none, scaleanchor: "x" },
     }),
@@ -188,6 +188,7 @@ function matrix(cell, theme, counts, width) {
   const side = few ? 440 : 130 + size * 11;
   return {
     heading: "Confusion",
+    caption: few ? "" : "No room for so many numbers: point at a square. Small shares are coloured strongly.",
     least: few ? Math.max(320, 130 + 38 * size) : side,
     wide: !few,
     data: [{
@@ -199,7 +200,7 @@ function matrix(cell, theme, counts, width) {
       zmax: 100,
       xgap: 1,
       ygap: 1,
-      colorscale: heat(theme),
+      colorscale: few ? heat(theme) : steepHeat(theme),
       showscale: false,
       ...hover(cell.confusion.map((row, from) => row.map((value, to) => told(value, from, to)))),
     }],

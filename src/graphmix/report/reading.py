@@ -39,7 +39,8 @@ def read(path: Path) -> Contents:
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
     if files:
-        return Contents("The paper’s experiments, run again", _read_records(files))
+        records = _read_records(files)
+        return Contents(records[0].title if len(records) == 1 else "The paper’s experiments, run again", records)
     if folders:
         return _read_runs(path, folders)
     raise RunError(f"{path} holds no results; give a run folder or the results of graphmix reproduce")

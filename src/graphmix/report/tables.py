@@ -11,15 +11,19 @@ def result_table(record: Record) -> dict[str, Any]:
     by_place: dict[tuple[str, str], list[Cell]] = {}
     for cell in record.cells:
         by_place.setdefault((cell.row, cell.column), []).append(cell)
+    # A part of a table, asked for with --only, has cells in some rows and columns alone.
+    held_rows = [row for row in record.rows if any(cell.row == row for cell in record.cells)]
+    columns = [column for column in record.columns if any(cell.column == column for cell in record.cells)]
     several = len(record.readings) > 1
     rows = [
         {
             "name": row,
-            "places": [[_line(cell, several) for cell in by_place.get((row, column), [])] for column in record.columns],
+            "places": [[_line(cell, several) for cell in by_place.get((row, column), [])] for column in columns],
         }
-        for row in record.rows
+        for row in held_rows
     ]
-    return {"columns": list(record.columns), "rows": rows}
+    partial = len(rows) < len(record.rows) or len(columns) < len(record.columns)
+    return {"columns": columns, "rows": rows, "partial": partial}
 
 
 def _line(cell: Cell, several: bool) -> dict[str, Any]:
@@ -136,6 +140,8 @@ def origins(records: tuple[Record, ...]) -> list[tuple[str, str]]:
             if cell.run is None:
                 continue
             seconds += cell.run.seconds or 0.0
+            if cell.commit:
+                found.setdefault("commit", {})[cell.commit] = None
             found.setdefault("device", {})[cell.run.device] = None
             for name, value in cell.run.versions.items():
                 found.setdefault(name, {})[value] = None

@@ -18,10 +18,10 @@ MARKS = {
     "quoted": "❞",
 }
 MEANINGS = {
-    "reproduced": "agrees with the paper's number",
-    "higher": "above the paper's number",
-    "lower": "below the paper's number",
-    "untested": "the paper gives too little to test against",
+    "reproduced": "within half a point of the paper's number, or within its spread and not to be told from it",
+    "higher": "above the paper's number, at the 5 % level",
+    "lower": "below the paper's number, at the 5 % level",
+    "untested": "too few trials to tell",
     "failed": "the run broke off",
     "unavailable": "its data could not be had",
     "not run": "not run yet",

@@ -1,0 +1,223 @@
+"""A report in a browser: what is drawn, what a click does, and that nothing leaves the page."""
+
+import copy
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotly import graph_objects
+
+from graphmix.report import read, write
+
+pytestmark = pytest.mark.browser
+
+
+class Watched:
+    """A page, and everything that went wrong or out while it was open."""
+
+    def __init__(self, browser: Any, html: Path, width: int = 1440):
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.problems.append(f"dialog: {dialog.message}"))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(html.as_uri())
+        self.page.wait_for_selector("html[data-ready=true]")
+
+    def draw_all(self) -> None:
+        self.page.evaluate("graphmix.drawAll()")
+
+    def traces(self, figure: str, plot: int = 0) -> list[dict[str, Any]]:
+        script = (
+            "([figure, plot]) => JSON.parse(JSON.stringify(document.querySelectorAll(`#${figure} .plot`)[plot].data))"
+        )
+        traces: list[dict[str, Any]] = self.page.evaluate(script, [figure, plot])
+        return traces
+
+    def overflow(self) -> int:
+        return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+
+def points(traces: list[dict[str, Any]]) -> int:
+    return sum(value is not None for trace in traces for value in trace["x"])
+
+
+@pytest.fixture(scope="module")
+def demo(browser: Any, make: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("demo")
+    write(read(make.demo(folder / "runs")), folder / "report.html")
+    watched = Watched(browser, folder / "report.html")
+    yield watched
+    watched.page.close()
+
+
+@pytest.fixture(scope="module")
+def results(browser: Any, make: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("results")
+    write(read(make.results(folder / "results")), folder / "report.html")
+    watched = Watched(browser, folder / "report.html")
+    yield watched
+    watched.page.close()
+
+
+def test_charts_wait_until_they_come_into_view(results: Watched) -> None:
+    drawn = results.page.evaluate("graphmix.figures.map((figure) => figure.drawn)")
+    assert drawn[0]
+    assert not drawn[-1]
+    results.page.locator("#chart-confusion").scroll_into_view_if_needed()
+    results.page.wait_for_selector("#chart-confusion .plot .main-svg")
+
+
+def test_every_chart_of_a_demo_is_drawn_with_all_its_points(demo: Watched, make: Any) -> None:
+    demo.draw_all()
+    details = make.details(seed=1)
+    boxes = demo.traces("chart-distribution")
+    assert [trace["type"] for trace in boxes] == ["box", "box"]
+    assert points(boxes) == 10
+    curves = demo.traces("chart-curves")
+    assert [len(trace["y"]) for trace in curves] == [40] * 6
+    assert points(demo.traces("chart-embedding")) == len(details["embedding"]["x"])
+    assert [len(trace["y"]) for trace in demo.traces("chart-soft-rank")] == [4, 4]
+    shares = demo.traces("chart-confusion")[0]["z"]
+    assert [round(sum(row)) for row in shares] == [100] * 4
+    assert points(demo.traces("chart-confusion", 1)[2:]) == 13
+
+
+def test_every_chart_of_results_is_drawn(results: Watched, make: Any) -> None:
+    results.draw_all()
+    assert points(results.traces("chart-differences")) == 6
+    assert points(results.traces("chart-embedding-2")) == 60
+    assert len(results.traces("chart-soft-rank-3")) == 2
+    assert len(results.traces("chart-curves-1")) == 6
+    grid, chosen, paper = results.traces("chart-selection-4")
+    assert [len(grid["z"]), len(grid["z"][0])] == [3, 4]
+    assert grid["z"][0][0] is None
+    assert (chosen["name"], paper["name"]) == ("chosen here", "chosen in the paper")
+    loss = results.traces("chart-bound-5")[1]
+    assert len(loss["y"]) == 4
+    # The failed trials, and the paper's number beside every row.
+    failed, quoted = results.traces("chart-distribution")[-2:]
+    assert len(failed["x"]) == 2
+    assert len(quoted["x"]) == 4
+
+
+def test_plotly_finds_no_fault_with_any_chart(demo: Watched, results: Watched) -> None:
+    script = "[...document.querySelectorAll('.plot')].map(({ data, layout }) => JSON.stringify({ data, layout }))"
+    for watched in (demo, results):
+        watched.draw_all()
+        drawn = watched.page.evaluate(script)
+        assert len(drawn) >= 6
+        for figure in drawn:
+            graph_objects.Figure(**json.loads(figure))  # it refuses names and values that Plotly does not have
+
+
+def test_a_click_switches_the_method_of_the_embedding(demo: Watched, make: Any) -> None:
+    demo.draw_all()
+    before = demo.traces("chart-embedding")
+    demo.page.locator('#chart-embedding [data-switch=name] button[data-value="GCN"]').click()
+    after = demo.traces("chart-embedding")
+    assert demo.page.locator("#chart-embedding-name-0").get_attribute("aria-pressed") == "true"
+    assert after != before
+    assert points(after) == len(make.details(seed=2)["embedding"]["x"])
+    text = next(trace["text"][0] for trace in after if trace.get("text"))
+    assert all(word in text for word in ("node ", "class ", "predicted ", "confidence "))
+    # Wrong predictions are open marks, and only they.
+    for trace in after:
+        for line in trace.get("text", []):
+            assert ("(wrong)" in line) == trace["marker"]["symbol"].endswith("-open")
+
+
+def test_a_click_switches_the_quantity_of_the_curves(demo: Watched) -> None:
+    demo.draw_all()
+    demo.page.get_by_role("button", name="Validation loss").click()
+    assert demo.traces("chart-curves")[2]["y"][3] is None
+    demo.page.get_by_role("button", name="Validation accuracy").click()
+    assert demo.traces("chart-curves")[2]["y"][3] is not None
+
+
+def test_a_menu_switches_the_experiment_and_the_rest_follows(results: Watched) -> None:
+    results.draw_all()
+    results.page.locator("#chart-confusion-record").select_option(label="About embedding")
+    label = results.page.locator("#chart-confusion .plot").first.get_attribute("aria-label")
+    assert label == "Confusion: GraphMix(GCN) on cora"
+
+
+def test_names_stay_text_in_charts(demo: Watched) -> None:
+    demo.draw_all()
+    shown = demo.page.locator("#chart-embedding .legendtext").all_text_contents()
+    assert "<b>Genetic</b> & friends" in shown
+    assert any(text.startswith("</script><script>") for text in shown)
+
+
+def test_the_theme_changes_the_charts_too(demo: Watched) -> None:
+    demo.draw_all()
+    script = "document.querySelector('#chart-curves .plot').layout.font.color"
+    light = demo.page.evaluate(script)
+    demo.page.locator("#theme").click()
+    assert demo.page.locator("html").get_attribute("data-theme") == "dark"
+    assert demo.page.evaluate(script) != light
+    demo.page.locator("#theme").click()
+    assert demo.page.evaluate(script) == light
+
+
+def test_a_verdict_explains_itself(results: Watched) -> None:
+    results.page.locator("button.chip.lower").first.hover()
+    assert "95 % interval −3.00 to −2.00" in results.page.locator("#hint").inner_text()
+    results.page.keyboard.press("Escape")
+    assert results.page.locator("#hint").is_hidden()
+
+
+def test_a_command_can_be_copied(demo: Watched) -> None:
+    demo.page.locator(".command .copy").first.click()
+    demo.page.locator(".command .copy", has_text="Copied").first.wait_for(timeout=2000)
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_sticks_out(results: Watched, demo: Watched, width: int) -> None:
+    for watched in (results, demo):
+        watched.page.set_viewport_size({"width": width, "height": 900})
+        watched.draw_all()
+        assert watched.overflow() <= 0
+        watched.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_printing_draws_everything_in_light_colours(results: Watched) -> None:
+    results.page.locator("#theme").click()
+    printed = results.page.evaluate(
+        "() => { dispatchEvent(new Event('beforeprint')); return document.documentElement.dataset.theme; }"
+    )
+    assert printed == "light"
+    results.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert results.page.locator("html").get_attribute("data-theme") == "dark"
+    assert len(results.page.pdf(format="A4")) > 100_000
+    assert all(results.page.evaluate("graphmix.figures.map((figure) => figure.drawn)"))
+
+
+def test_many_classes_stay_legible(browser: Any, make: Any, tmp_path: Path) -> None:
+    names = [f"class {number}" for number in range(67)]
+    record = make.record()
+    record["cells"] = [copy.deepcopy(record["cells"][3]) | {"details": make.details(names, nodes=300)}]
+    (tmp_path / "r.json").write_text(json.dumps(record))
+    write(read(tmp_path / "r.json"), tmp_path / "report.html")
+    watched = Watched(browser, tmp_path / "report.html", width=390)
+    watched.draw_all()
+    assert watched.overflow() <= 0
+    ticks = watched.page.locator("#chart-confusion .plot").first.locator(".ytick text")
+    assert ticks.count() == 67
+    boxes = [ticks.nth(place).bounding_box() for place in range(3)]
+    assert all(before["y"] + before["height"] <= after["y"] + 2 for before, after in itertools.pairwise(boxes))
+    assert watched.problems == []
+    watched.page.close()
+
+
+def test_nothing_went_wrong_and_nothing_went_out(demo: Watched, results: Watched) -> None:
+    for watched in (demo, results):
+        watched.draw_all()
+        assert watched.problems == []
+        assert len(watched.requests) == 1
+        assert watched.requests[0].startswith("file:")

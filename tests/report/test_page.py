@@ -1,0 +1,178 @@
+"""What a report says and how it is written; what it draws is for test_browser.py."""
+
+import html
+import itertools
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmix.errors import RunError
+from graphmix.report import read, render, write
+from graphmix.report.commands import retrain
+from graphmix.report.wording import duration, headline, points, spread, summarise
+
+
+def embedded(page: str) -> Any:
+    """The data of a page's charts."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def shell(page: str) -> str:
+    """A page without its scripts and styles."""
+    return re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+
+
+def change(folder: Path, **changes: Any) -> None:
+    path = folder / "results.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def save(path: Path, record: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(record))
+    return path
+
+
+def test_a_demo_in_one_sentence(demo_folder: Path) -> None:
+    change(demo_folder / "graphmix", test_accuracy_mean=74.21)
+    change(demo_folder / "supervised", test_accuracy_mean=71.2)
+    sentence = "GraphMix(GCN) reaches 74.2 % on citeseer, 3.0 points above GCN (5 trials each)."
+    assert headline(read(demo_folder)) == sentence
+    change(demo_folder / "graphmix", test_accuracy_mean=70.0, diverged=[0, 2])
+    assert headline(read(demo_folder)) == (
+        "GraphMix(GCN) reaches 70.0 % on citeseer, 1.2 points below GCN (5 trials each). 2 of 10 trials failed."
+    )
+    change(demo_folder / "graphmix", test_accuracy_mean=71.21, diverged=[])
+    assert headline(read(demo_folder)) == "GraphMix(GCN) reaches 71.2 % on citeseer, as GCN does (5 trials each)."
+
+
+def test_a_run_in_one_sentence(run_folder: Path) -> None:
+    change(run_folder, test_accuracy_mean=83.94)
+    assert headline(read(run_folder)) == "GraphMix(GCN) reaches 83.9 % on cora (5 trials)."
+    change(run_folder, test_accuracy_mean=None)
+    assert headline(read(run_folder)) == "No trial has a result."
+
+
+def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results_folder: Path) -> None:
+    (drawn,) = read(save(tmp_path / "r.json", record)).records
+    assert summarise(drawn.cells) == (
+        "2 of 4 cells reproduced; 1 higher, 1 lower; 1 untested; 1 failed; 1 unavailable; 1 not run"
+    )
+    assert headline(read(results_folder)).startswith("3 of 5 cells reproduced; 1 higher, 1 lower;")
+
+
+def test_numbers_in_words() -> None:
+    assert spread(83.944, 0.566) == "83.94 ± 0.57"
+    assert spread(83.944, None) == "83.94"
+    assert spread(None, None) == "–"
+    assert points(-0.5) == "−0.50"
+    assert points(0.25) == "+0.25"
+    assert [duration(seconds) for seconds in (3.14, 240, 36_000)] == ["3.1 s", "4 min", "10.0 h"]
+
+
+def test_every_cell_is_on_the_page_whatever_became_of_it(tmp_path: Path, record: dict[str, Any]) -> None:
+    page = html.unescape(shell(render(read(save(tmp_path / "r.json", record)))))
+    for word in ("reproduced", "higher", "lower", "untested", "failed", "unavailable", "not run", "quoted"):
+        assert f'class="chip {word.replace(" ", "-")}"' in page
+    assert "2 of 5 trials failed" in page
+    assert "pubmed could not be fetched." in page
+    assert "the loss was infinite." in page
+    assert "n 5, paper" in page
+    assert "n 5, released" in page
+    assert (
+        "5 trials; −2.50 points from the paper's; 95 % interval −3.00 to −2.00; p = 0.0002; the paper's n = 100" in page
+    )
+    assert "p < 0.0001" in page
+    assert page.count("paper 80.50 ± 0.60") == 11
+
+
+def test_a_part_of_a_table_says_so(tmp_path: Path, record: dict[str, Any]) -> None:
+    record["cells"] = record["cells"][3:5]
+    page = shell(render(read(save(tmp_path / "r.json", record))))
+    assert "Rows and columns without a cell in this file are left out." in page
+    assert "ManiReg" not in page
+    assert '<th scope="col">pubmed</th>' not in page
+
+
+def test_names_are_harmless(tmp_path: Path, record: dict[str, Any]) -> None:
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+    record |= {"title": evil, "about": evil, "source": evil, "command": evil, "rows": [evil, "GCN", "GraphMix(GCN)"]}
+    for cell in record["cells"][:3]:
+        cell |= {"row": evil, "error": evil}
+    page = render(read(save(tmp_path / "r.json", record)))
+    assert "alert(1)</script>" not in page
+    assert "<img" not in shell(page)
+    assert embedded(page)["records"][0]["title"] == evil
+    assert embedded(page)["classes"] == [record["cells"][3]["details"]["classes"]]
+
+
+def test_the_same_input_gives_the_same_bytes(results_folder: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write(read(results_folder), tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_the_page_stands_alone(results_folder: Path) -> None:
+    page = render(read(results_folder))
+    assert not re.search(r"""(src|href)=["'](?!#)""", shell(page))
+    assert "@import" not in page.split("<script>")[0]
+    assert "url(" not in page.split("<script>")[0]
+
+
+def test_headings_are_in_order(results_folder: Path) -> None:
+    levels = [int(level) for level in re.findall(r"<h([1-6])", shell(render(read(results_folder))))]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_ids_are_unique(results_folder: Path) -> None:
+    ids = re.findall(r'\sid="([^"]+)"', shell(render(read(results_folder))))
+    assert len(ids) == len(set(ids))
+
+
+def test_a_page_of_many_pictures_keeps_fewer_nodes_of_each(tmp_path: Path, record: dict[str, Any]) -> None:
+    cloud = record["cells"][3]["details"]["embedding"]
+    for name in ("x", "y", "node", "label", "predicted", "confidence", "role"):
+        cloud[name] = (cloud[name] * 34)[:2000]
+    done = record["cells"][3]
+    record["cells"] = [done | {"row": str(row)} for row in range(150)]
+    record["rows"] = [str(row) for row in range(150)]
+    page = render(read(save(tmp_path / "r.json", record)))
+    data = embedded(page)
+    assert {len(cell["embedding"]["x"]) for cell in data["cells"]} == {400}
+    assert {len(cell["embedding"]["role"]) for cell in data["cells"]} == {400}
+    assert (
+        len(page.encode()) - len(max(re.findall(r"<script>.*?</script>", page, re.DOTALL), key=len).encode())
+        < 3_000_000
+    )
+
+
+def test_halves_of_characters_are_replaced(run_folder: Path, tmp_path: Path) -> None:
+    change(run_folder, dataset="cora\ud800")
+    write(read(run_folder), tmp_path / "report.html")
+    assert "cora?" in (tmp_path / "report.html").read_text()
+
+
+def test_a_place_that_cannot_be_written(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="cannot be written"):
+        write(read(run_folder), tmp_path / "nowhere" / "report.html")
+
+
+def test_without_plotly(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = read(run_folder)
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(RunError, match="pip install plotly"):
+        render(contents)
+
+
+def test_the_command_of_a_run() -> None:
+    run = {"dataset": "my graph", "split": "random", "split_seeds": [3, 4, 3], "method": "deepwalk", "backbone": None}
+    assert retrain(run) == "graphmix train 'my graph' --split random --splits 2 --split-seed 3 --method deepwalk"
+    assert retrain({"dataset": "synthetic", "split": "synthetic", "bias": True}) == "graphmix train synthetic --bias"
+    assert retrain({"dataset": "cora", "network": "mine"}) is None
