@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # With trials as a tensor axis one thread per test process is the fastest; two processes share two cores.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help setup demo test check lint types imports bench wheel clean
+.PHONY: help setup demo test slow check lint types imports docs results bench wheel clean
 
 help:  ## show what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -25,6 +25,9 @@ demo: $(READY)  ## train GCN and GraphMix(GCN) on Citeseer and compare
 test: $(READY)  ## run the tests; real-data ones need GRAPHMIX_DATA
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --doctest-modules --doctest-ignore-import-errors src tests
 
+slow: $(READY)  ## the tests that take minutes
+	$(ONE_THREAD) $(BIN)/python -m pytest -m slow tests
+
 check: lint types imports test  ## everything CI runs
 
 lint: $(READY)  ## ruff, lint and format
@@ -36,6 +39,13 @@ types: $(READY)  ## mypy
 
 imports: $(READY)  ## the direction of the arrows between layers
 	$(BIN)/lint-imports
+
+docs: $(READY)  ## the documentation site, in build/docs
+	$(BIN)/python -m sphinx -W -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+results: $(READY)  ## rewrite the README's tables and docs/results.md from the results files
+	$(BIN)/python benchmarks/tables.py
 
 bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
 	$(BIN)/python benchmarks/bench.py
