@@ -22,7 +22,7 @@ from graphmix.training.files import write_json
 from graphmix.training.results import describe
 
 VAL, TEST = 500, 1000
-# What is tried, by name: dataset, training nodes of each class (None for as many as the public split has, of any class),
+# What is tried, by name: dataset, training nodes of each class (None for as many as in the public split, of any class),
 # validation nodes of each class (None for 500 of any), and whether only the largest component counts.
 TRIED: dict[str, tuple[str, int | None, int | None, bool]] = {
     "cora, any nodes": ("cora", None, None, False),
@@ -69,7 +69,7 @@ def draw(graph: Graph, public: Split, train: int | None, val: int | None, trials
     masks = np.zeros((3, trials, graph.num_nodes), dtype=bool)
     labels = graph.y.numpy()
     for trial in range(trials):
-        order = np.random.Generator(np.random.PCG64(trial)).permutation(graph.num_nodes)
+        order = np.random.Generator(np.random.PCG64(trial)).permutation(np.flatnonzero(labels >= 0))
         taken = by_class(order, labels, train) if train else order[: int(public.train.sum())]
         rest = order[~np.isin(order, taken)]
         chosen = by_class(rest, labels, val) if val else rest[:VAL]
