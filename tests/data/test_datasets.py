@@ -130,13 +130,13 @@ def test_a_saved_split_and_a_graph_of_ones_own(tmp_path):
 
 
 def test_an_unknown_split_is_refused_before_anything_is_loaded(bare_machine):
-    with pytest.raises(DataError, match="there is no split 'publik'; there are public, random, benchmark, K-per-class"):
+    with pytest.raises(DataError, match="there is no split 'publik'; there are public, random, balanced, benchmark"):
         load("cora", split="publik")
 
 
 @pytest.mark.data
 def test_a_dataset_without_a_public_split_says_so(data_root):
-    with pytest.raises(DataError, match="coauthor-cs has no public split; there are random, benchmark, K-per-class"):
+    with pytest.raises(DataError, match="coauthor-cs has no public split; there are random, balanced, benchmark"):
         load("coauthor-cs", split="public", data_root=data_root)
     with pytest.raises(DataError, match="coauthor-cs has no sizes of its own for a random split"):
         load("coauthor-cs", split="random", data_root=data_root)

@@ -61,6 +61,32 @@ def test_random_takes_sizes_or_those_of_the_public_split():
     assert torch.equal((whole.train | whole.val | whole.test)[0], graph.y >= 0)
 
 
+def test_balanced_trains_on_equally_many_of_each_class():
+    graph = labeled(30, 20, 50, unknown=10)
+    split = make_split("balanced", graph, seeds=range(4), sizes=(12, 11, 70))
+    for trial in range(4):
+        assert per_class(graph, split.train[trial]) == [4, 4, 4]
+        assert [int(getattr(split, role)[trial].sum()) for role in ROLES] == [12, 11, 70]
+        assert (split.train.int() + split.val.int() + split.test.int()).max() == 1
+        assert (graph.y[(split.train | split.val | split.test)[trial]] >= 0).all()
+    # Validation nodes are of any class: over many draws in proportion to what is left, 26 : 16 : 46.
+    many = make_split("balanced", graph, seeds=range(300), sizes=(12, 44, 10))
+    shares = torch.tensor(per_class(graph, many.val.nonzero()[:, 1])) / 300
+    assert shares.tolist() == pytest.approx([13, 8, 23], abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((10, 5, 5), "10 training nodes are not equally many of 3 classes"),
+        ((63, 5, 5), "has 20 labeled nodes, but the split balanced needs 21"),
+    ],
+)
+def test_balanced_says_what_it_cannot_do(sizes, message):
+    with pytest.raises(DataError, match=message):
+        make_split("balanced", labeled(30, 20, 50), seeds=[0], sizes=sizes)
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
 def test_random_splits_of_citations_have_the_public_sizes(data_root, name):
@@ -155,8 +181,13 @@ WRONG = [
     ("random", labeled(5, 5, unknown=9), {"sizes": (5, 5, 1)}, r"of \(5, 5, 1\) needs 11 labeled nodes; toy has 10"),
     ("random", labeled(5, 5), {}, r"toy has no sizes of its own for a random split; choose benchmark or K-per-class"),
     ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
-    ("public", labeled(5, 5), {}, "toy has no public split; there are random, benchmark, K-per-class"),
-    ("0-per-class", labeled(5, 5), {}, "there is no split '0-per-class'; there are public, random, benchmark, K-per"),
+    ("public", labeled(5, 5), {}, "toy has no public split; there are random, balanced, benchmark"),
+    (
+        "0-per-class",
+        labeled(5, 5),
+        {},
+        "there is no split '0-per-class'; there are public, random, balanced",
+    ),
     ("per-class", labeled(5, 5), {}, "there is no split 'per-class'"),
     ("5-per-class\n", labeled(50, 50), {}, "there is no split"),
     ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),

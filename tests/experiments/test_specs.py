@@ -91,7 +91,7 @@ def test_numbers_are_those_of_the_papers_source():
 
 
 def test_the_paper_is_quoted_beside_any_run():
-    run = {"dataset": "cora", "split": "random", "backbone": "gcn", "method": "graphmix", "alpha": 1.0, "gamma": 1.0}
+    run = {"dataset": "cora", "split": "balanced", "backbone": "gcn", "method": "graphmix", "alpha": 1.0, "gamma": 1.0}
     assert quoted(run) == (Quoted(82.07, 1.17, 100), "test_accuracy")
     few = run | {"split": "10-per-class"}
     assert quoted(few)[0].mean == 79.30

@@ -26,13 +26,14 @@ def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
 def soft_rank(hidden: Tensor) -> float:
     """Sum of the singular values of hidden states `[nodes, hidden]` over the largest (the appendix on soft-rank).
 
-    Between 1, all states on one line through the origin, and the rank; NaN where all are zero or there are none.
+    Between 1, all states on one line through the origin, and the rank; NaN where all are zero, there are none, or they
+    are no numbers.
 
     Example:
         >>> soft_rank(torch.eye(3)), soft_rank(torch.ones(5, 3))
         (3.0, 1.0)
     """
-    if not len(hidden):
+    if not len(hidden) or not hidden.isfinite().all():
         return math.nan
     values = torch.linalg.svdvals(hidden.double())
     return (values.sum() / values[0]).item() if values[0] > 0 else math.nan
@@ -53,8 +54,8 @@ def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int
         The `embedding` of docs/design/0012-results-files.md.
     """
     nodes = _draw_nodes(graph.num_nodes, most)
-    hidden = hidden_states(fit, graph, trial)[nodes].numpy().astype(np.float64)
-    probabilities = fit.select(trial).predict_proba(graph)[0, nodes]
+    hidden = hidden_states(fit, graph, trial)[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64)
+    probabilities = fit.select(trial).predict_proba(graph)[0, nodes].nan_to_num(0.0)
     confidence, predicted = probabilities.max(dim=1)
     points = project(hidden)
     masks = {name: getattr(split, name)[trial % split.num_splits].cpu()[nodes] for name in ("train", "val", "test")}
@@ -79,6 +80,8 @@ def project(hidden: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.zeros((len(hidden), 2))
     from sklearn.manifold import TSNE
 
+    # How long the states are plays no part in t-SNE, but must fit into its float32.
+    hidden = hidden / np.abs(hidden).max()
     perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
     # A start of our own, on the two directions of most variance: sklearn's depends on its solver's random state.
     centred = hidden - hidden.mean(axis=0)

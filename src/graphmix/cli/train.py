@@ -47,7 +47,9 @@ def train(
     dataset: Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")],
     split: Annotated[
         str | None,
-        _option("public, random, benchmark, 5-per-class, …, or a saved split (default: the dataset's usual).", DATA),
+        _option(
+            "public, random, balanced, benchmark, 5-per-class, …, or a saved one (default: the dataset's usual).", DATA
+        ),
     ] = None,
     splits: Annotated[
         int | None,

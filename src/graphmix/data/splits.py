@@ -23,6 +23,7 @@ Sizes = tuple[int, int, int]
 # The benchmark's training and validation nodes in a class, and the class size from which they are given in full.
 TRAINED, VALIDATED, LARGE = 20, 30, 100
 PUBLIC = "public"
+BALANCED = "balanced"
 SPLITS = 10
 _PER_CLASS = re.compile(r"([1-9][0-9]{0,8})-per-class")
 
@@ -50,6 +51,7 @@ def make_split(
 
     `public`: the split that comes with the data, whatever the seeds.
     `random`: nodes drawn at random, as many as in the public split or as `sizes` says.
+    `balanced`: the same, but equally many training nodes of each class.
     `5-per-class`, `10-per-class`, …: K nodes of each class to train on, K to select by, all others to test on.
     `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
         rounded down, but at least one node. At 100 nodes the two say the same.
@@ -60,7 +62,7 @@ def make_split(
         name: the rule.
         graph: its labels are what counts.
         seeds: one per split, from 0 up; where one comes again, so does its split.
-        sizes: (train, val, test), for `random` alone; those of `public` when not given.
+        sizes: (train, val, test), for `random` and `balanced` alone; those of `public` when not given.
         public: the split that comes with the data, where there is one.
 
     Returns:
@@ -79,7 +81,9 @@ def make_split(
     if sizes is None and public is not None:
         sizes = (int(public.train[0].sum()), int(public.val[0].sum()), int(public.test[0].sum()))
     quotas = _quotas(name, graph, sizes)
-    masks = {seed: _draw(quotas, _random_keys(name, seed, graph.num_nodes)) for seed in sorted(set(drawn))}
+    draws = 2 if name == BALANCED else 1
+    draw = _draw_balanced if name == BALANCED else _draw
+    masks = {seed: draw(quotas, _random_keys(name, seed, draws * graph.num_nodes)) for seed in sorted(set(drawn))}
     train, val, test = (np.stack([masks[seed][role] for seed in drawn]) for role in range(3))
     return Split.build(train, val, test, name, drawn)
 
@@ -134,6 +138,18 @@ def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
     return Quotas(group, train, val, test)
 
 
+def _balanced(graph: Graph, sizes: Sizes | None) -> Quotas:
+    """As `_random`, but with a class's part of the training nodes; validation and test nodes are of any class."""
+    total = _random(graph, sizes)
+    train, val, test = (int(quota[0]) for quota in total[1:])
+    each, left = divmod(train, graph.num_classes)
+    if left:
+        raise DataError(f"{train} training nodes are not equally many of {graph.num_classes} classes")
+    trained = np.full(graph.num_classes, each)
+    _rest_to_test(BALANCED, graph, trained, np.zeros_like(trained))
+    return Quotas(_labels(graph), trained, np.array([val]), np.array([test]))
+
+
 def _benchmark(graph: Graph, sizes: Sizes | None) -> Quotas:
     """The larger datasets' rule (the paper's appendix)."""
     part = np.minimum(_class_sizes(graph), LARGE)
@@ -174,6 +190,17 @@ def _draw(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], 
     return tuple(masks)
 
 
+def _draw_balanced(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
+    """Draw training nodes class by class, then validation and test nodes from all that are left: keys `[2 * nodes]`."""
+    # Keys of their own for the second draw: small classes' low keys are used up by the first.
+    keys, fresh = keys.reshape(2, -1)
+    none = np.zeros_like(quotas.train)
+    train, *_ = _draw(Quotas(quotas.group, quotas.train, none, none), keys)
+    left = np.where((quotas.group == UNKNOWN) | train, UNKNOWN, 0)
+    _, val, test = _draw(Quotas(left, np.array([0]), quotas.val, quotas.test), fresh)
+    return train, val, test
+
+
 def _random_keys(name: str, seed: int, nodes: int) -> NDArray[np.uint64]:
     rule = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     keys: NDArray[np.uint64] = np.random.PCG64(np.random.SeedSequence((rule, seed))).random_raw(nodes)
@@ -206,5 +233,6 @@ def _drawn_names() -> str:
 
 RULES: dict[str, Callable[[Graph, Sizes | None], Quotas]] = {
     "random": _random,
+    BALANCED: _balanced,
     "benchmark": _benchmark,
 }

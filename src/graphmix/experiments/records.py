@@ -44,21 +44,24 @@ class Store:
         write_text(self.folder / f"{key}.json", _line(outcome) + "\n")
 
 
-def entry(cell: Cell, metric: str, outcome: dict[str, Any] | None, error: tuple[str, str] | None) -> dict[str, Any]:
+def entry(spec: Spec, cell: Cell, outcome: dict[str, Any] | None, error: tuple[str, str] | None) -> dict[str, Any]:
     """A cell in a record: what it is, what came out, and how that compares with the paper.
 
     Args:
+        spec: the table or figure.
         cell: the cell.
-        metric: what the table's numbers measure.
         outcome: what was stored of it, if it is done.
         error: a status and a sentence, if it could not be.
     """
     status, sentence = error or (_status(cell, outcome), None)
+    metric = spec.metric
     run = (outcome or {}).get("run")
     verdict = None
     if run is not None and cell.paper is not None and run[f"{metric}_mean"] is not None:
         verdict = judge_mean(run[f"{metric}_mean"], run[f"{metric}_std"], run["trials"], cell.paper).to_dict()
     held = {name: value for name, value in (outcome or {}).items() if name not in ("key", "command", "commit")}
+    if held.get("details") is not None:
+        held["details"] = {name: value for name, value in held["details"].items() if _shown(spec, name)}
     return {
         "row": cell.row,
         "column": cell.column,
@@ -137,6 +140,11 @@ def source_commit() -> str | None:
     if tracked.returncode != 0:
         return None
     return head.stdout.strip() + ("-dirty" if changed.stdout.strip() else "")
+
+
+def _shown(spec: Spec, detail: str) -> bool:
+    """Whether a record keeps a detail: what another figure measured of the same networks is that figure's."""
+    return detail not in ("embedding", "soft_rank") or detail.replace("_", "-") in spec.charts
 
 
 def _line(value: dict[str, Any]) -> str:

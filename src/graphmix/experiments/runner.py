@@ -114,7 +114,7 @@ def loader(data_root: Path | None = None, report: Callable[[str], None] | None =
 
 def _run(computer: Computer, spec: Spec, cells: list[Cell], asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
     # First what is there already, so that a record never shows less than it did before a kill.
-    entries = [entry(cell, spec.metric, _held(computer.store, spec, cell), None) for cell in cells]
+    entries = [entry(spec, cell, _held(computer.store, spec, cell), None) for cell in cells]
     wanted = [fits(cell, asked.only) for cell in cells]
     if asked.only is not None:
         # What is not asked for stays as it is, with as many trials as it had.
@@ -155,4 +155,4 @@ def _entry(computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Prog
     except (GraphMixError, MemoryError, RuntimeError) as caught:
         # One cell of a hundred: the record says what happened, and the command ends with a failure.
         error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")
-    return entry(cell, spec.metric, outcome, error)
+    return entry(spec, cell, outcome, error)

@@ -47,7 +47,8 @@ def reliability(probabilities: Tensor, labels: Tensor, bins: int = 15) -> Tensor
     """
     trials = probabilities.shape[0]
     labels = labels.expand(trials, -1)
-    confidence, predicted = probabilities.double().max(dim=2)
+    # A network whose loss went out of numbers is sure of nothing.
+    confidence, predicted = probabilities.double().nan_to_num(0.0).max(dim=2)
     trial = torch.arange(trials, device=probabilities.device)[:, None]
     known = labels >= 0
     place = (trial * bins + (confidence * bins).ceil().long().clamp(1, bins) - 1)[known]

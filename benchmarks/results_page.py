@@ -1,0 +1,283 @@
+"""docs/results.md, from the records in results/."""
+
+import json
+import math
+from pathlib import Path
+
+from graphmix.cli.board import tally
+from graphmix.experiments.spec import names
+
+RESULTS = Path(__file__).parents[1] / "results"
+WHY = Path(__file__).parent / "results" / "why-cpu.json"
+METRICS = {"test_accuracy": "Test accuracy", "test_macro_f1": "Macro F1"}
+
+HEAD = """<!-- Written by benchmarks/tables.py from the files in results/; do not edit. -->
+# Results
+
+Every table and figure of the paper, trained again. A cell's verdict comes from Welch's test of our trials against the
+paper's mean, standard deviation and number of trials, and from the size of the difference: *reproduced* where the two
+are within half a point, or within the paper's own standard deviation and not told apart at the 5 % level; *higher* or
+*lower* where they are told apart; *untested* where our trials are too few to tell. Beside it stands the difference
+with its 95 % interval. Nothing was tuned, every trial counts, and no choice was made by test accuracy. What did not
+reproduce is discussed on [a page of its own](reproduction.md).
+
+The same as an interactive page, with curves, hidden states, confusion and calibration:
+<a href="report.html">report.html</a>. `graphmix reproduce SPEC` makes any of it again.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    records = read_records()
+    parts = [HEAD, f"In all {tally([record for record in records if record['kind'] == 'table'])}.\n"]
+    for record in records:
+        parts.append(
+            f"## {record['title']}\n\n*{record['source']}.* {record['about']}\n\n{KINDS[record['kind']](record)}"
+        )
+    parts.append(why())
+    return "\n".join(parts)
+
+
+def table(record: dict) -> str:
+    """Our numbers beside the paper's; what the paper only quotes in a table of its own."""
+    several = len(record["readings"]) > 1
+    lines = [
+        f"| {record_columns(several)} |",
+        "|---" * (7 + several) + "|",
+    ]
+    for cell in record["cells"]:
+        if cell["status"] in ("quoted", "to do"):
+            continue
+        paper = cell["paper"]
+        quoted = f"{paper['mean']:.2f}" + (f" ± {paper['std']:.2f}" if paper["std"] is not None else "")
+        shown = [cell["column"], cell["row"], *([cell["reading"] or ""] if several else [])]
+        shown += [spread(cell, record["metric"]), trials(cell), quoted, difference(cell), verdict(cell)]
+        lines.append("| " + " | ".join(shown) + " |")
+    return "\n".join([*lines, "", provenance(record), not_run(record), literature(record)])
+
+
+def record_columns(several: bool) -> str:
+    """The heads of a table's columns."""
+    heads = ["", "", *(["reading"] if several else []), "ours (%)", "trials", "paper (%)", "difference", "verdict"]
+    return " | ".join(heads)
+
+
+def literature(record: dict) -> str:
+    """Rows that the paper quotes and nobody ran here."""
+    cells = {(cell["row"], cell["column"]): cell["paper"] for cell in record["cells"] if cell["status"] == "quoted"}
+    if not cells:
+        return ""
+    lines = ["Quoted by the paper from the literature, not run here:", ""]
+    lines += ["| | " + " | ".join(record["columns"]) + " |", "|---" * (1 + len(record["columns"])) + "|"]
+    for row in dict.fromkeys(row for row, _ in cells):
+        shown = []
+        for column in record["columns"]:
+            paper = cells.get((row, column))
+            std = f" ± {paper['std']:.1f}" if paper and paper["std"] is not None else ""
+            shown.append(f"{paper['mean']:.1f}{std}" if paper else "")
+        lines.append(f"| {row} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def figure(record: dict) -> str:
+    """A figure in numbers: what a table can say of it."""
+    done = [cell for cell in record["cells"] if cell["status"] == "done"]
+    return {"soft-rank": soft_ranks, "curves": curves, "embedding": pictures}[record["charts"][0]](record, done)
+
+
+def pictures(record: dict, done: list) -> str:
+    """Which pictures there are."""
+    shown = ", ".join(f"{cell['row']} on {cell['column']} (reading {cell['reading']})" for cell in done)
+    return f"Drawn in [the report](#results): {shown}.\n\n{provenance(record)}\n{not_run(record)}"
+
+
+def soft_ranks(record: dict, done: list) -> str:
+    """Mean soft-rank over the classes, and in how many classes GraphMix's is the lowest."""
+    lines = ["| | " + " | ".join(record["rows"]) + " |", "|---" * (1 + len(record["rows"])) + "|"]
+    for column in record["columns"]:
+        cells = {cell["row"]: cell for cell in done if cell["column"] == column}
+        if not cells:
+            continue
+        means = {row: class_means(cell["details"]["soft_rank"]) for row, cell in cells.items()}
+        shown = " | ".join(f"{sum(means[row]) / len(means[row]):.3f}" for row in record["rows"])
+        reading = next(iter(cells.values()))["reading"]
+        lines.append(f"| {column} (reading {reading}) | {shown} |")
+        lowest = sum(
+            means["GraphMix(GCN)"][place] < min(means[row][place] for row in record["rows"] if row != "GraphMix(GCN)")
+            for place in range(len(means["GCN"]))
+        )
+        lines.append(f"| classes of {len(means['GCN'])} where GraphMix(GCN) is lowest | | | {lowest} |")
+    lines += ["", "Mean over classes and trials of a class's soft-rank.", ""]
+    return "\n".join([*lines, provenance(record), not_run(record)])
+
+
+def class_means(ranks: list) -> list:
+    """Mean over the trials of every class's soft-rank `[trials][classes]`."""
+    return [sum(trial[place] for trial in ranks) / len(ranks) for place in range(len(ranks[0]))]
+
+
+def curves(record: dict, done: list) -> str:
+    """What alternate and joint optimisation came to."""
+    lines = ["| | | best validation accuracy (%) | test accuracy there (%) | trials |", "|---|---|---|---|---|"]
+    for column in record["columns"]:
+        for cell in [cell for cell in done if cell["column"] == column]:
+            shown = [spread(cell, metric) for metric in ("val_accuracy", "test_accuracy")]
+            lines.append(f"| {column} | {cell['row']} | {' | '.join(shown)} | {trials(cell)} |")
+    return "\n".join([*lines, "", provenance(record), not_run(record)])
+
+
+def selection(record: dict) -> str:
+    """The grid of validation accuracies, what was chosen, and what that came to."""
+    parts = []
+    for cell in [cell for cell in record["cells"] if cell["status"] == "done"]:
+        points = {(point["alpha"], point["gamma"]): point for point in cell["grid"]}
+        gammas = list(dict.fromkeys(gamma for _, gamma in points))
+        lines = [f"| {cell['column']}, α \\ γ | " + " | ".join(f"{gamma:g}" for gamma in gammas) + " |"]
+        lines.append("|---" * (1 + len(gammas)) + "|")
+        chosen = tuple(cell["chosen"].values())
+        for alpha in dict.fromkeys(alpha for alpha, _ in points):
+            shown = []
+            for gamma in gammas:
+                point = points[alpha, gamma]
+                text = f"{point['val_accuracy_mean']:.2f} ± {point['val_accuracy_std']:.2f}"
+                shown.append(f"**{text}**" if (alpha, gamma) == chosen else text)
+            lines.append(f"| {alpha:g} | " + " | ".join(shown) + " |")
+        theirs, ours = cell["paper_chosen"], cell["chosen"]
+        lines += [
+            "",
+            f"Validation accuracy in percent. Chosen: α = {ours['alpha']:g}, γ = {ours['gamma']:g}; by the paper "
+            f"α = {theirs['alpha']:g}, γ = {theirs['gamma']:g}. With fresh seeds ({trials(cell)} trials) the test "
+            f"accuracy is {spread(cell, record['metric'])}, the paper's "
+            f"{cell['paper']['mean']:.2f} ± {cell['paper']['std']:.2f}: "
+            f"{verdict(cell)} ({difference(cell)}).",
+            "",
+        ]
+        parts.append("\n".join(lines))
+    return "\n".join([*parts, provenance(record), not_run(record)])
+
+
+def bound(record: dict) -> str:
+    """V at every point of the grid, and the other terms."""
+    parts = []
+    for cell in [cell for cell in record["cells"] if cell["status"] == "done"]:
+        terms = cell["bound"]
+        points = {(point["alpha"], point["gamma"]): point for point in terms["points"]}
+        gammas = list(dict.fromkeys(gamma for _, gamma in points))
+        lines = [f"| V on {cell['column']}, α \\ γ | " + " | ".join(f"{gamma:g}" for gamma in gammas) + " |"]
+        lines.append("|---" * (1 + len(gammas)) + "|")
+        for alpha in dict.fromkeys(alpha for alpha, _ in points):
+            lines.append(f"| {alpha:g} | " + " | ".join(f"{points[alpha, gamma]['V']:.3f}" for gamma in gammas) + " |")
+        positive = sum(point["V"] > 0 for point in points.values())
+        lines += [
+            "",
+            f"m = {terms['m']} labels, |Γ| = {terms['grid']}, δ = {terms['delta']:g}: threshold "
+            f"{terms['threshold']:.3f}, concentration {terms['concentration']:.3f}, R found "
+            f"{terms['rademacher']['mean']:.3f}. V is positive at "
+            f"{positive} of {len(points)} points, estimated from {len(terms['rademacher']['trials'])} training sets.",
+            "",
+        ]
+        parts.append("\n".join(lines))
+    explained = "[What the terms are and how they are estimated](theorem.md).\n"
+    return "\n".join([*parts, explained, provenance(record), not_run(record)])
+
+
+def why() -> str:
+    """The experiments on what did not reproduce."""
+    record = json.loads(WHY.read_text())
+    by = {(cell["name"], cell["method"]): cell for cell in record["cells"]}
+    lines = [
+        "## Which nodes are drawn",
+        "",
+        "| split | GCN | GraphMix(GCN) | gain | standard error |",
+        "|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(name for name, _ in by):
+        plain, mixed = by[name, "supervised"], by[name, "graphmix"]
+        shown = " | ".join(
+            f"{cell['test_accuracy_mean']:.2f} ± {cell['test_accuracy_std']:.2f}" for cell in (plain, mixed)
+        )
+        # Trial by trial: both have the same splits.
+        gains = [two - one for one, two in zip(plain["test_accuracy"], mixed["test_accuracy"], strict=True)]
+        gain = sum(gains) / len(gains)
+        error = math.sqrt(sum((each - gain) ** 2 for each in gains) / (len(gains) - 1) / len(gains))
+        lines.append(f"| {name} | {shown} | {gain:+.2f} | {error:.2f} |")
+    some = record["cells"][0]
+    lines += [
+        "",
+        f"Test accuracy in percent, {some['trials']} trials, each on a split of its own, the same for both methods; "
+        f"reading `paper`. {some['device']}, torch {some['versions']['torch']}, commit {record['commit']}; "
+        "`benchmarks/why.py`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def provenance(record: dict) -> str:
+    """Where and at which commits a record's cells were computed, and how to compute them again."""
+    made = []
+    for cell in [cell for cell in record["cells"] if cell["status"] == "done"]:
+        run = cell["run"]
+        # Terms of the theorem carry no run of their own.
+        where = f"{run['device']}, torch {run['versions']['torch']}, " if run else ""
+        made.append(f"{where}commit {cell['commit']}")
+    counted = [f"{place} ({count(made.count(place))})" for place in dict.fromkeys(made)]
+    measured = f"{METRICS[record['metric']]} in percent. " if record["kind"] in ("table", "selection") else ""
+    return f"{measured}{'; '.join(counted)}. `graphmix reproduce {record['name']}`.\n"
+
+
+def count(cells: int) -> str:
+    """So many cells, in words."""
+    return "1 cell" if cells == 1 else f"{cells} cells"
+
+
+def not_run(record: dict) -> str:
+    """Which cells there was no time or no data for."""
+    missing = [cell for cell in record["cells"] if cell["status"] in ("to do", "unavailable", "failed")]
+    if not missing:
+        return ""
+    grouped: dict[str, list[str]] = {}
+    for cell in missing:
+        grouped.setdefault(cell["row"], []).append(f"{cell['column']} ({cell['reading']})")
+    shown = "; ".join(f"{row} on {', '.join(places)}" for row, places in grouped.items())
+    return f"Not run: {shown}.\n"
+
+
+def spread(cell: dict, metric: str) -> str:
+    """Mean ± standard deviation over a cell's trials."""
+    run = cell["run"]
+    std = run[f"{metric}_std"]
+    return f"{run[f'{metric}_mean']:.2f}" + (f" ± {std:.2f}" if std is not None else "")
+
+
+def trials(cell: dict) -> str:
+    """How many trials a cell has, and how many failed."""
+    run = cell["run"]
+    failed = len(run.get("diverged", []))
+    return f"{run['trials']}" + (f" ({failed} failed)" if failed else "")
+
+
+def signed(cell: dict) -> str:
+    """The difference from the paper."""
+    return f"{cell['verdict']['difference']:+.2f}"
+
+
+def difference(cell: dict) -> str:
+    """The difference from the paper and its interval."""
+    if cell["verdict"]["interval"] is None:
+        return signed(cell)
+    low, high = cell["verdict"]["interval"]
+    return f"{signed(cell)} [{low:+.2f}, {high:+.2f}]"
+
+
+def verdict(cell: dict) -> str:
+    """A cell's verdict in a word."""
+    return cell["verdict"]["word"] if cell["verdict"] else cell["status"]
+
+
+def read_records(*wanted: str) -> list:
+    """Read the records, in the paper's order."""
+    paths = [RESULTS / f"{name}.json" for name in wanted or names()]
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+KINDS = {"table": table, "figure": figure, "selection": selection, "bound": bound}

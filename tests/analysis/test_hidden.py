@@ -1,0 +1,132 @@
+"""Soft-rank by hand and by numpy, t-SNE that is the same every time, and what is said of its points."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from graphmix import Config, fit, synthetic
+from graphmix.analysis import details, embedding, hidden_states, soft_rank
+from graphmix.analysis.details import MOST_EPOCHS, curves, reliability_diagram
+from graphmix.analysis.hidden import class_soft_ranks, project
+
+
+@pytest.fixture(scope="module")
+def trained():
+    graph, split = synthetic(nodes=150, classes=3, features=40, labels_per_class=5, seed=1)
+    return fit(graph, split, Config(trials=3, epochs=30), device="cpu"), graph, split
+
+
+@given(arrays(np.float64, (7, 4), elements=st.floats(-5, 5, width=32)))
+def test_soft_rank_is_the_sum_of_singular_values_over_the_largest(matrix):
+    values = np.linalg.svd(matrix, compute_uv=False)
+    got = soft_rank(torch.from_numpy(matrix))
+    if values[0] == 0:
+        assert got != got
+    else:
+        assert got == pytest.approx(values.sum() / values[0], rel=1e-9)
+        assert 1 - 1e-9 <= got <= 4 + 1e-9
+        # How long the states are plays no part.
+        assert soft_rank(torch.from_numpy(3 * matrix)) == pytest.approx(got)
+
+
+def test_classes_without_nodes_or_numbers_have_no_soft_rank():
+    hidden = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [torch.inf, 0.0]])
+    assert class_soft_ranks(hidden, torch.tensor([0, 0, 1, 3]), 4) == [2.0, 1.0, None, None]
+
+
+def test_hidden_states_are_those_before_the_last_layer(trained):
+    run, graph, _ = trained
+    hidden = hidden_states(run, graph, 1)
+    assert hidden.shape == (150, 16)
+    logits = run.model().select(torch.tensor([1])).decode(hidden[None], graph)
+    assert torch.allclose(logits.softmax(2)[0], run.predict_proba(graph)[1], atol=1e-5)
+
+
+def test_an_embedding_says_what_each_point_is(trained):
+    run, graph, split = trained
+    laid = embedding(run, graph, split, trial=2)
+    assert laid["node"] == list(range(150))
+    assert laid["label"] == graph.y.tolist()
+    probabilities = run.predict_proba(graph)[2]
+    assert laid["predicted"] == probabilities.argmax(1).tolist()
+    assert laid["confidence"] == pytest.approx((100 * probabilities.max(1).values).tolist(), abs=0.06)
+    for role, mask in (("train", split.train), ("val", split.val), ("test", split.test)):
+        assert [said == role for said in laid["role"]] == mask[0].tolist()
+    assert embedding(run, graph, split, trial=2) == laid
+    assert np.std(laid["x"]) > 1
+
+
+def test_of_many_nodes_some_are_drawn_the_same_every_time(trained):
+    run, graph, split = trained
+    laid = embedding(run, graph, split, most=40)
+    assert len(laid["node"]) == len(set(laid["node"])) == 40
+    assert laid["nodes"] == 150
+    assert laid["node"] == sorted(laid["node"]) == embedding(run, graph, split, most=40)["node"]
+
+
+def test_groups_far_apart_stay_apart():
+    rng = np.random.default_rng(0)
+    hidden = np.concatenate([rng.normal(centre, 0.1, (40, 5)) for centre in (0, 20)])
+    points = project(hidden)
+    within = np.linalg.norm(points[:40] - points[:40].mean(0), axis=1).max()
+    assert np.linalg.norm(points[:40].mean(0) - points[40:].mean(0)) > within
+
+
+@pytest.mark.parametrize("hidden", [np.zeros((5, 3)), np.ones((2, 3)), np.arange(8.0)[:, None]])
+def test_degenerate_states_are_laid_out_all_the_same(hidden):
+    points = project(hidden)
+    assert points.shape == (len(hidden), 2)
+    assert np.isfinite(points).all()
+
+
+def test_curves_are_means_and_bands_over_trials(trained):
+    run, *_ = trained
+    drawn = curves(run)
+    assert drawn["epochs"] == list(range(1, 31))
+    val = 100 * run.history.val_accuracy.double()
+    assert drawn["val_accuracy"]["mean"] == pytest.approx(val.mean(0).tolist(), abs=0.006)
+    low, high = np.quantile(run.history.train_loss.double(), [0.1, 0.9], axis=0)
+    assert drawn["train_loss"]["low"] == pytest.approx(low.tolist(), abs=1e-4)
+    assert drawn["train_loss"]["high"] == pytest.approx(high.tolist(), abs=1e-4)
+
+
+def test_long_curves_are_thinned_but_keep_their_ends():
+    graph, split = synthetic(nodes=60, classes=2, features=10, labels_per_class=3)
+    run = fit(graph, split, Config(method="supervised", trials=1, epochs=MOST_EPOCHS + 37), device="cpu")
+    epochs = curves(run)["epochs"]
+    assert (len(epochs), epochs[0], epochs[-1]) == (MOST_EPOCHS, 1, MOST_EPOCHS + 37)
+
+
+def test_details_are_json_even_of_a_network_out_of_numbers():
+    graph, split = synthetic(nodes=60, classes=2, features=10, labels_per_class=3)
+    run = fit(graph, split, Config(method="supervised", trials=2, epochs=9, learning_rate=1e29), device="cpu")
+    assert not run.history.loss.isfinite().all()
+    summed = details(run, graph, split, ("embedding", "soft-rank"))
+    json.dumps(summed, allow_nan=False)
+    assert None in summed["curves"]["train_loss"]["mean"]
+
+
+def test_calibration_error_by_hand():
+    # 10 nodes at 0.9 of which 6 are right, 10 at 0.6 of which 6 are right: the gap is (0.3 + 0) / 2.
+    counts = torch.zeros(1, 15, 3, dtype=torch.float64)
+    counts[0, 13] = torch.tensor([10, 9.0, 6])
+    counts[0, 8] = torch.tensor([10, 6.0, 6])
+    diagram = reliability_diagram(counts)
+    assert diagram["ece"] == pytest.approx(15.0)
+    assert diagram["confidence"][13] == 90.0
+    assert diagram["accuracy"][13] == 60.0
+    assert diagram["accuracy"][0] is None
+
+
+def test_confusion_and_reliability_are_of_the_test_nodes(trained):
+    run, graph, split = trained
+    summed = details(run, graph, split)
+    test = int(split.test.sum())
+    assert sum(map(sum, summed["confusion"])) == sum(summed["reliability"]["count"]) == 3 * test
+    right = sum(summed["confusion"][place][place] for place in range(3))
+    assert right / (3 * test) == pytest.approx(run.test_accuracy.mean().item(), abs=1e-6)
