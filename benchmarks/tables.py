@@ -73,7 +73,7 @@ def headline() -> str:
         "brackets the difference from the paper and the verdict. "
         f"{some['run']['trials']} trials each, as in the paper. {some['run']['device']}, "
         f"torch {some['run']['versions']['torch']}, commit {some['commit']}; "
-        f"`{record['command'].split(' --only')[0]}`.",
+        f"`{record['command']}`.",
     ]
     return "\n".join(lines) + "\n"
 

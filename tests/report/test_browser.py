@@ -91,10 +91,10 @@ def test_every_chart_of_a_demo_is_drawn_with_all_its_points(demo: Watched, make:
 def test_every_chart_of_results_is_drawn(results: Watched, make: Any) -> None:
     results.draw_all()
     assert points(results.traces("chart-differences")) == 6
-    assert points(results.traces("chart-embedding-2")) == 60
-    assert len(results.traces("chart-soft-rank-3")) == 2
-    assert len(results.traces("chart-curves-1")) == 6
-    grid, chosen, paper = results.traces("chart-selection-4")
+    assert points(results.traces("chart-embedding-3")) == 60
+    assert len(results.traces("chart-soft-rank-4")) == 2
+    assert len(results.traces("chart-curves-2")) == 6
+    grid, chosen, paper = results.traces("chart-selection-1")
     assert [len(grid["z"]), len(grid["z"][0])] == [3, 4]
     assert grid["z"][0][0] is None
     assert (chosen["name"], paper["name"]) == ("chosen here", "chosen in the paper")

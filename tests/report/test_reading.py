@@ -49,7 +49,7 @@ def test_a_record(tmp_path: Path, record: dict[str, Any]) -> None:
 
 def test_a_folder_of_records_without_what_is_kept_beside_them(results_folder: Path) -> None:
     names = [record.name for record in read(results_folder).records]
-    assert names == ["standard-split", "figure-curves", "figure-embedding", "figure-soft-rank", "selection", "bound"]
+    assert names == ["standard-split", "selection", "figure-curves", "figure-embedding", "figure-soft-rank", "bound"]
 
 
 def test_a_folder_of_one_record_is_called_after_it(tmp_path: Path, record: dict[str, Any]) -> None:

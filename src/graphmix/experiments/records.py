@@ -158,9 +158,10 @@ def _status(cell: Cell, outcome: dict[str, Any] | None) -> str:
 
 
 def _command(spec: Spec, asked: Asked) -> str:
-    parts = [f"graphmix reproduce {spec.name}"]
-    parts += [f"--trials {asked.trials}"] if asked.trials else []
-    parts += [f"--epochs {asked.epochs}"] if asked.epochs else []
-    parts += [f"--seed {asked.seed}"] if asked.seed else []
-    parts += [f'--only "{asked.only}"'] if asked.only else []
-    return " ".join(parts)
+    command = f"graphmix reproduce {spec.name}"
+    if asked.only is not None:
+        # Filled in parts, of which each cell's own command tells more.
+        return command
+    command += f" --trials {asked.trials}" if asked.trials else ""
+    command += f" --epochs {asked.epochs}" if asked.epochs else ""
+    return command + (f" --seed {asked.seed}" if asked.seed else "")

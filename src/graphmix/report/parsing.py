@@ -138,7 +138,8 @@ def parse_details(value: Value) -> Details:
     embedding, soft_rank = value.maybe("embedding"), value.maybe("soft_rank")
     size = len(classes)
     return Details(
-        classes=classes,
+        # A number alone says little in a legend.
+        classes=tuple(f"class {name}" if name.isdecimal() else name for name in classes),
         curves=None if curves is None else _parse_curves(curves),
         confusion=None if confusion is None else tuple(row.wholes(size) for row in confusion.items(size)),
         reliability=None if reliability is None else _parse_reliability(reliability),

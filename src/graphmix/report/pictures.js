@@ -24,9 +24,22 @@ function curves(cells, theme, choice) {
     layout: layout(theme, {
       height: 400 + 8 * cells.length,
       xaxis: axis(theme, { title: { text: "epoch" } }),
-      yaxis: axis(theme, { title: { text: unit ? `${name} (${unit})` : name } }),
+      yaxis: axis(theme, { title: { text: unit ? `${name} (${unit})` : name }, ...settled(shown, choice.quantity) }),
     }),
   }];
+}
+
+// The frame that holds the curves once they have settled: the climb of the first epochs would flatten all that follows.
+// A double click shows everything.
+function settled(cells, quantity) {
+  const values = cells.filter((cell) => cell.curves[quantity]).flatMap((cell) => {
+    const [, low, high] = cell.curves[quantity], from = Math.floor(low.length / 10);
+    return [...low.slice(from), ...high.slice(from)].filter((value) => value !== null);
+  });
+  if (!values.length) return {};
+  const least = values.reduce((one, two) => Math.min(one, two)), most = values.reduce((one, two) => Math.max(one, two));
+  const room = 0.08 * (most - least || 1);
+  return { range: [least - room, most + room] };
 }
 
 function curve(cell, place, quantity, theme, shown) {

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from graphmix.errors import RunError
+from graphmix.experiments.spec import names
 from graphmix.report.commands import retrain
 from graphmix.report.contents import Cell, Contents, Record, Run
 from graphmix.report.parsing import KINDS, parse_details, parse_record, parse_run
@@ -53,7 +54,13 @@ def _is_run(folder: Path) -> bool:
 
 def _read_records(files: list[Path]) -> tuple[Record, ...]:
     records = [parse_record(load(file)) for file in files]
-    return tuple(sorted(records, key=lambda record: (KINDS.index(record.kind), _natural(record.source), record.name)))
+    # As in the paper; what is none of it comes after that.
+    order = {name: place for place, name in enumerate(names())}
+
+    def place(record: Record) -> tuple[int, int, list[tuple[int, str]], str]:
+        return order.get(record.name, len(order)), KINDS.index(record.kind), _natural(record.source), record.name
+
+    return tuple(sorted(records, key=place))
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
