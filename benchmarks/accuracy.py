@@ -1,6 +1,6 @@
-"""Test scores of the paper's cells, all trials, in results files.
+"""Cells beside the paper's that its specs do not have, all trials, in results files.
 
-    python benchmarks/accuracy.py gcn backbones --trials 100 --device cuda --out benchmarks/results
+    python benchmarks/accuracy.py fcn links --trials 100 --device cuda --out benchmarks/results
 
 Hyperparameters are the defaults, so nothing is chosen on test data; where a cell names others, the group's comment says
 why. A group's file holds what `graphmix train --json` prints for every cell. Cells already in it with the same settings
@@ -24,8 +24,6 @@ from graphmix.training.results import describe
 Cell = dict[str, Any]
 
 CITATION = ("cora", "citeseer", "pubmed")
-COAUTHOR = ("coauthor-physics", "coauthor-cs")
-READINGS = ("paper", "released")
 
 
 def cells(**choices: tuple[Any, ...]) -> list[Cell]:
@@ -33,32 +31,12 @@ def cells(**choices: tuple[Any, ...]) -> list[Cell]:
     return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
 
 
-SELF_TRAINING = ("self-training", "fcn-self-training")
-THREE = ("supervised", "self-training", "graphmix")
-# A group's cells; those that name their trials do with fewer than the paper's 100, to keep within the minutes of a
-# borrowed device.
+# A group's cells; those that name their trials do with fewer, to keep within the minutes of a borrowed device.
 GROUPS: dict[str, list[Cell]] = {
-    # The paper's Table 1, the GCN's rows.
-    "gcn": cells(dataset=CITATION, reading=READINGS, method=("supervised", "graphmix")),
-    # The appendix's self-training rows of the FCN and the GCN. Pubmed by both readings.
-    "self-training": cells(dataset=CITATION[:2], method=SELF_TRAINING)
-    + cells(dataset=("pubmed",), reading=READINGS[::-1], method=SELF_TRAINING, trials=(20,)),
-    # Which network the paper's "FCN (self-training)" predicts with.
+    # Which network the paper's "FCN (self-training)" predicts with (docs/design/0011-methods-beside-graphmix.md).
     "fcn": cells(dataset=CITATION[:2], method=("fcn", "fcn-self-training"), predictor=("fcn", "gnn"), trials=(20,)),
-    # Table 1's other backbones and their self-training rows.
-    "gat": cells(dataset=CITATION[:2], backbone=("gat",), method=THREE, trials=(50,))
-    + cells(dataset=("pubmed",), reading=READINGS[::-1], backbone=("gat",), method=THREE, trials=(10,)),
-    "unet": cells(dataset=CITATION[:2], backbone=("unet",), method=THREE, trials=(50,))
-    + cells(dataset=("pubmed",), reading=READINGS[::-1], backbone=("unet",), method=THREE, trials=(10,)),
-    # What the device had no minutes left for, on a CPU.
-    "pubmed": cells(dataset=("pubmed",), reading=("released",), method=SELF_TRAINING, backbone=("gcn",), trials=(4,)),
-    # Table 3, but for Cora-Full, whose file is not to be had here.
-    "larger": cells(dataset=COAUTHOR, method=("supervised", "graphmix"), trials=(10,))
-    + cells(dataset=("coauthor-physics",), reading=("released",), method=("graphmix",), trials=(10,)),
-    "larger-unet": cells(dataset=COAUTHOR, backbone=("unet",), method=("supervised", "graphmix"), trials=(10,)),
-    # Ten splits as elsewhere, and one split for all trials: how much of the spread is the split's?
+    # Ten splits, and one for all trials: how much of the spread is the split's (docs/design/0009-links-as-nodes.md)?
     "links": cells(dataset=("bitcoin-alpha", "bitcoin-otc"), method=("supervised", "graphmix"), splits=(10, 1)),
-    "deepwalk": cells(dataset=("bitcoin-alpha", "bitcoin-otc"), method=("deepwalk",), splits=(10,), trials=(10,)),
     "floor": cells(dataset=CITATION, method=("label-propagation", "fcn"), trials=(10,)),
 }
 

@@ -8,18 +8,18 @@ from graphmix.cli.board import tally
 from graphmix.experiments.spec import names
 
 RESULTS = Path(__file__).parents[1] / "results"
-WHY = Path(__file__).parent / "results" / "why-cpu.json"
 METRICS = {"test_accuracy": "Test accuracy", "test_macro_f1": "Macro F1"}
 
 HEAD = """<!-- Written by benchmarks/tables.py from the files in results/; do not edit. -->
 # Results
 
 Every table and figure of the paper, trained again. A cell's verdict comes from Welch's test of our trials against the
-paper's mean, standard deviation and number of trials, and from the size of the difference: *reproduced* where the two
-are within half a point, or within the paper's own standard deviation and not told apart at the 5 % level; *higher* or
-*lower* where they are told apart; *untested* where our trials are too few to tell. Beside it stands the difference
-with its 95 % interval. Nothing was tuned, every trial counts, and no choice was made by test accuracy. What did not
-reproduce is discussed on [a page of its own](reproduction.md).
+paper's mean, standard deviation and number of trials, and from the size of the difference: *higher* or *lower* where
+the two are told apart at the 5 % level by more than half a point; *reproduced* where they are told apart by less, or
+are not told apart and surely differ by no more than the paper's own standard deviation; *undecided* where the trials
+are too few to tell. Where trials share splits, it is the splits' means that are compared. Beside the word stands the
+difference with its 95 % interval. Nothing was tuned, every trial counts, and no choice was made by test accuracy.
+What did not reproduce is discussed on [a page of its own](reproduction.md).
 
 The same as an interactive page, with curves, hidden states, confusion and calibration:
 <a href="report.html">report.html</a>. `graphmix reproduce SPEC` makes any of it again.
@@ -34,7 +34,6 @@ def page() -> str:
         parts.append(
             f"## {record['title']}\n\n*{record['source']}.* {record['about']}\n\n{KINDS[record['kind']](record)}"
         )
-    parts.append(why())
     return "\n".join(parts)
 
 
@@ -46,7 +45,7 @@ def table(record: dict) -> str:
         "|---" * (7 + several) + "|",
     ]
     for cell in record["cells"]:
-        if cell["status"] in ("quoted", "to do"):
+        if cell["run"] is None:
             continue
         paper = cell["paper"]
         quoted = f"{paper['mean']:.2f}" + (f" ± {paper['std']:.2f}" if paper["std"] is not None else "")
@@ -113,7 +112,8 @@ def soft_ranks(record: dict, done: list) -> str:
 
 def class_means(ranks: list) -> list:
     """Mean over the trials of every class's soft-rank `[trials][classes]`."""
-    return [sum(trial[place] for trial in ranks) / len(ranks) for place in range(len(ranks[0]))]
+    known = [[trial[place] for trial in ranks if trial[place] is not None] for place in range(len(ranks[0]))]
+    return [sum(each) / len(each) if each else math.nan for each in known]
 
 
 def curves(record: dict, done: list) -> str:
@@ -181,37 +181,6 @@ def bound(record: dict) -> str:
     return "\n".join([*parts, explained, provenance(record), not_run(record)])
 
 
-def why() -> str:
-    """The experiments on what did not reproduce."""
-    record = json.loads(WHY.read_text())
-    by = {(cell["name"], cell["method"]): cell for cell in record["cells"]}
-    lines = [
-        "## Which nodes are drawn",
-        "",
-        "| split | GCN | GraphMix(GCN) | gain | standard error |",
-        "|---|---|---|---|---|",
-    ]
-    for name in dict.fromkeys(name for name, _ in by):
-        plain, mixed = by[name, "supervised"], by[name, "graphmix"]
-        shown = " | ".join(
-            f"{cell['test_accuracy_mean']:.2f} ± {cell['test_accuracy_std']:.2f}" for cell in (plain, mixed)
-        )
-        # Trial by trial: both have the same splits.
-        gains = [two - one for one, two in zip(plain["test_accuracy"], mixed["test_accuracy"], strict=True)]
-        gain = sum(gains) / len(gains)
-        error = math.sqrt(sum((each - gain) ** 2 for each in gains) / (len(gains) - 1) / len(gains))
-        lines.append(f"| {name} | {shown} | {gain:+.2f} | {error:.2f} |")
-    some = record["cells"][0]
-    lines += [
-        "",
-        f"Test accuracy in percent, {some['trials']} trials, each on a split of its own, the same for both methods; "
-        f"reading `paper`. {some['device']}, torch {some['versions']['torch']}, commit {record['commit']}; "
-        "`benchmarks/why.py`.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
 def provenance(record: dict) -> str:
     """Where and at which commits a record's cells were computed, and how to compute them again."""
     made = []
@@ -231,15 +200,18 @@ def count(cells: int) -> str:
 
 
 def not_run(record: dict) -> str:
-    """Which cells there was no time or no data for."""
+    """Which cells failed and why, and which there was no time or no data for."""
     missing = [cell for cell in record["cells"] if cell["status"] in ("to do", "unavailable", "failed")]
-    if not missing:
-        return ""
-    grouped: dict[str, list[str]] = {}
-    for cell in missing:
-        grouped.setdefault(cell["row"], []).append(f"{cell['column']} ({cell['reading']})")
-    shown = "; ".join(f"{row} on {', '.join(places)}" for row, places in grouped.items())
-    return f"Not run: {shown}.\n"
+    reasons = {"to do": "Not run", "unavailable": "Not to be had", "failed": "Failed"}
+    lines = []
+    for status, sentence in dict.fromkeys((cell["status"], cell["error"]) for cell in missing):
+        grouped: dict[str, list[str]] = {}
+        for cell in missing:
+            if (cell["status"], cell["error"]) == (status, sentence):
+                grouped.setdefault(cell["row"], []).append(f"{cell['column']} ({cell['reading']})")
+        shown = "; ".join(f"{row} on {', '.join(places)}" for row, places in grouped.items())
+        lines.append(f"{reasons[status]}: {shown}{f' ({sentence})' if sentence else ''}.\n")
+    return "\n".join(lines)
 
 
 def spread(cell: dict, metric: str) -> str:

@@ -1,10 +1,10 @@
-"""Write the README's tables and docs/results.md from the results files.
+"""Write the README's tables, docs/results.md and the tables of docs/reproduction.md from the results files.
 
     python benchmarks/tables.py          rewrite what differs
     python benchmarks/tables.py --check  only say whether something does
 
-In the README a block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name
-returns; docs/results.md is written whole (benchmarks/results_page.py).
+A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
+for the README and in findings.py for docs/reproduction.md; docs/results.md is written whole (results_page.py).
 """
 
 import argparse
@@ -13,10 +13,12 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
+from findings import FINDINGS
 from graphmix.cli.board import tally
 from graphmix.cli.screen import results_table
 from graphmix.experiments.names import title
@@ -25,6 +27,7 @@ from results_page import page, read_records, signed, spread, verdict
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGE = HERE.parent / "docs" / "results.md"
+REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -33,7 +36,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    for path, new in ((README, render(README.read_text())), (RESULTS_PAGE, page())):
+    written = {
+        README: render(README.read_text(), TABLES),
+        REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
+        RESULTS_PAGE: page(),
+    }
+    for path, new in written.items():
         old = path.read_text() if path.exists() else ""
         if new != old and options.check:
             sys.exit(f"{path.name} differs from the results files; run python benchmarks/tables.py")
@@ -41,9 +49,9 @@ def main() -> None:
             path.write_text(new)
 
 
-def render(text: str) -> str:
+def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
     """Fill every block of a text."""
-    return BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], text)
+    return BLOCK.sub(lambda block: block[1] + tables[block[2]]() + block[3], text)
 
 
 def demo() -> str:

@@ -52,7 +52,8 @@ def main() -> None:
             graph = largest_component(graph)
         split = draw(graph, public, train, val, options.trials)
         for method in ("supervised", "graphmix"):
-            if any((cell["name"], cell["method"]) == (name, method) for cell in record["cells"]):
+            wanted = {"name": name, "method": method, "trials": options.trials, "epochs": options.epochs}
+            if any(wanted.items() <= cell.items() for cell in record["cells"]):
                 continue
             few = {"alpha": 0.1} if train in (5, 10) else {}
             config = Config.for_dataset(dataset, method=method, trials=options.trials, epochs=options.epochs, **few)

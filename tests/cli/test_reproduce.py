@@ -26,6 +26,7 @@ def test_the_list_names_every_table_and_figure(tmp_path):
         ([], ["name a table or figure, or all", "--list"]),
         (["table-9"], ["there is no table or figure 'table-9'; there are standard-split"]),
         (["links", "--only", "MLP/Cora"], ["links has no cell 'MLP/Cora'; its rows are DeepWalk"]),
+        (["standard-split", "--only", "BVAT"], ["standard-split has no cell 'BVAT'"]),
         (["all", "--only", "MLP/Rome"], ["no table or figure has a cell 'MLP/Rome'"]),
         (["links", "--trials", "0"], ["--trials"]),
         (["links", "--device", "abacus"], ["abacus"]),
@@ -121,6 +122,7 @@ def test_a_half_written_run_is_refused(tmp_path):
     refused(graphmix("report", "run", cwd=tmp_path), "run/results.json")
     assert (tmp_path / "run/results.json").read_bytes() == whole[: len(whole) // 2]
     refused(graphmix("report", "nowhere", cwd=tmp_path), "nowhere does not exist")
+    refused(graphmix("report", "run", "-o", "run/results.json", cwd=tmp_path), "is a name for results, not for a page")
 
 
 SEARCH = [*FEW, "--alphas", "0,1", "--gammas", "0.1,1", "--no-report"]
@@ -133,6 +135,8 @@ def test_select_chooses_and_judges(tmp_path):
     best = max(found["grid"], key=lambda point: point["val_accuracy_mean"])
     assert found["chosen"] == {"alpha": best["alpha"], "gamma": best["gamma"]}
     assert found["run"]["seed"] == 2
+    record = json.loads((tmp_path / "found/select-synthetic-gcn.json").read_text())
+    assert record["command"].startswith("graphmix select synthetic --alphas 0,1 --gammas 0.1,1")
     table = graphmix("select", "synthetic", *SEARCH, "--out", "found", cwd=tmp_path)
     assert "→" in table.stdout
     assert f"--alpha {best['alpha']:g}" in table.stdout

@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from graphmix.data import SourceUnavailable, synthetic
+import graphmix
+from graphmix.data import SourceUnavailable, make_split, synthetic
 from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Asked
 from graphmix.experiments.records import source_commit
@@ -18,6 +21,13 @@ from graphmix.experiments.spec import parse
 from graphmix.training import runs as engine
 
 SMALL = Asked(trials=2, epochs=4)
+
+
+ROWS = [
+    {"name": "GCN", "method": "supervised", "paper": {"Cora": [81.3, 0.66], "Citeseer": [70.61, 0.22]}},
+    {"name": "GraphMix(GCN)", "method": "graphmix", "paper": {"Cora": [83.94, 0.57]}},
+    {"name": "BVAT", "quoted": True, "paper": {"Cora": [83.6, 0.5]}},
+]
 
 
 def spec(**changes):
@@ -31,11 +41,7 @@ def spec(**changes):
             "trials": 3,
             "settings": {"split": "public"},
             "columns": [{"name": "Cora", "dataset": "cora"}, {"name": "Citeseer", "dataset": "citeseer"}],
-            "rows": [
-                {"name": "GCN", "method": "supervised", "paper": {"Cora": [81.3, 0.66], "Citeseer": [70.61, 0.22]}},
-                {"name": "GraphMix(GCN)", "method": "graphmix", "paper": {"Cora": [83.94, 0.57]}},
-                {"name": "BVAT", "quoted": True, "paper": {"Cora": [83.6, 0.5]}},
-            ],
+            "rows": ROWS,
         }
         | changes,
         changes.get("name", "mine"),
@@ -43,7 +49,9 @@ def spec(**changes):
 
 
 def graph_of(dataset):
-    return synthetic(nodes=90, classes=3, features=20, labels_per_class=5, seed={"cora": 1, "citeseer": 2}[dataset])
+    seed = {"cora": 1, "citeseer": 2}[dataset]
+    graph, split = synthetic(nodes=90, classes=3, features=20, labels_per_class=5, seed=seed)
+    return replace(graph, name=dataset), replace(split, name="public")
 
 
 def tiny(cell):
@@ -132,16 +140,77 @@ def test_only_computes_what_it_names_and_keeps_the_rest(tmp_path):
         run(tmp_path, Asked(only="MLP/Cora"))
 
 
-def test_a_failed_cell_is_shown_and_tried_again(tmp_path):
+def test_only_keeps_what_is_still_the_same_cell_and_judges_it_anew(tmp_path):
+    run(tmp_path)
+    rows = [dict(row) for row in ROWS]
+    rows[0] |= {"hidden": 9}
+    rows[1] |= {"paper": {"Cora": [50.0, 0.5]}}
+    record = run(tmp_path, Asked(trials=2, epochs=4, only="GraphMix(GCN)/Citeseer"), rows=rows)
+    # Another hidden layer makes it another cell; another number of the paper's another verdict.
+    assert places(record, "to do") == [("GCN", "Cora"), ("GCN", "Citeseer")]
+    assert record["cells"][2]["paper"]["mean"] == 50.0
+    difference = record["cells"][2]["run"]["test_accuracy_mean"] - 50.0
+    assert record["cells"][2]["verdict"]["difference"] == pytest.approx(difference, abs=1e-3)
+
+
+def test_a_record_never_shows_less_than_before_a_kill(tmp_path):
+    run(tmp_path)
+
+    def killed(cell):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Asked(trials=3, epochs=4), load=killed)
+    record = json.loads((tmp_path / "mine.json").read_text())
+    assert len(places(record, "done")) == 4
+    whole = run(tmp_path, Asked(trials=3, epochs=4))
+    assert {cell["run"]["trials"] for cell in whole["cells"] if cell["run"]} == {3}
+
+
+def test_work_begun_with_other_versions_is_begun_anew(tmp_path, monkeypatch):
+    def killed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphmix.training.runs.fit_batches", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path)
+    (config,) = tmp_path.glob("work/*/config.json")
+    begun = json.loads(config.read_text())
+    config.write_text(json.dumps(begun | {"versions": begun["versions"] | {"torch": "0.1"}}))
+    assert len(places(run(tmp_path), "done")) == 4
+
+
+def test_another_grid_is_another_estimate(tmp_path):
+    changes = {"kind": "bound", "splits": "each", "settings": {"split": "5-per-class"}}
+    changes |= {"rows": [{"name": "FCN", "method": "fcn-mixup"}], "columns": [{"name": "Cora", "dataset": "cora"}]}
+
+    def drawn(cell):
+        graph, public = graph_of("cora")
+        return graph, make_split(cell.split, graph, cell.split_seeds, public=public)
+
+    for alphas in ([1.0], [0.5, 1.0]):
+        grid = {"alphas": alphas, "gammas": [1.0]}
+        cell = run(tmp_path, Asked(trials=2, epochs=4), drawn, grid=grid, **changes)["cells"][0]
+        assert len(cell["bound"]["points"]) == len(alphas)
+    assert cell["bound"]["settings"]["epochs"] == 4
+    assert cell["bound"]["device"] == "cpu"
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, OSError, ValueError, MemoryError])
+def test_a_failed_cell_is_shown_and_tried_again(tmp_path, kind):
     def failing(cell):
         if cell.dataset == "citeseer":
-            raise RuntimeError("the lights went out\nand more")
+            raise kind("the lights went out\nand more")
         return tiny(cell)
 
     record = run(tmp_path, load=failing)
     assert places(record, "failed") == [("GCN", "Citeseer"), ("GraphMix(GCN)", "Citeseer")]
-    assert record["cells"][1]["error"] == "RuntimeError: the lights went out"
+    assert record["cells"][1]["error"] == f"{kind.__name__}: the lights went out"
     assert record["cells"][1]["paper"]["mean"] == 70.61
+    # Asked for another cell, the reason stays.
+    again = run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+    assert again["cells"][1]["error"] == record["cells"][1]["error"]
     assert len(places(run(tmp_path), "done")) == 4
 
 
@@ -251,9 +320,8 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same_bytes(tmp_path, data
 
 
 def test_the_commit_is_that_of_the_checkout():
-    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    git = ["git", "-C", str(Path(graphmix.__file__).parent), "rev-parse", "HEAD"]
+    head = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     said = source_commit()
-    if not head:
-        assert said is None
-    else:
-        assert head.startswith(said.removesuffix("-dirty"))
+    assert said is None or head.startswith(said.removesuffix("-dirty"))
+    assert said is not None or not (Path(graphmix.__file__).parents[2] / ".git").exists()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphmix.experiments.spec import Quoted
-from graphmix.experiments.verdict import MARGIN, judge_mean
+from graphmix.experiments.verdict import MARGIN, judge_mean, judge_trials
 
 numbers = st.floats(1, 99)
 spreads = st.floats(0.05, 10)
@@ -42,6 +42,8 @@ def test_the_word_says_what_the_numbers_say(mean, std, n, paper_mean, paper_std,
         assert (difference > 0) == (verdict.word == "higher")
     if verdict.word == "reproduced":
         assert abs(difference) <= max(MARGIN, paper_std)
+        low, high = verdict.interval
+        assert verdict.p < 0.05 or max(-low, high) <= max(MARGIN, paper_std)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +52,10 @@ def test_the_word_says_what_the_numbers_say(mean, std, n, paper_mean, paper_std,
         ((84.27, 0.54, 100), Quoted(83.94, 0.57, 100), "reproduced"),  # told apart, but by a third of a point
         ((78.45, 0.41, 100), Quoted(80.98, 0.55, 100), "lower"),
         ((83.00, 0.50, 100), Quoted(80.00, 0.50, 100), "higher"),
-        ((70.00, 6.00, 10), Quoted(72.00, 6.00, 10), "reproduced"),  # not told apart, and within the paper's spread
-        ((53.00, 14.0, 2), Quoted(84.00, 0.60, 100), "untested"),  # two trials tell nothing
-        ((84.00, None, 1), Quoted(84.00, 0.60, 100), "untested"),
+        ((70.00, 6.00, 100), Quoted(71.00, 6.00, 100), "reproduced"),  # not told apart, and surely within the spread
+        ((66.90, 6.00, 10), Quoted(71.99, 6.46, 10), "undecided"),  # ten trials leave room for eleven points
+        ((53.00, 14.0, 2), Quoted(84.00, 0.60, 100), "undecided"),  # two trials tell nothing
+        ((84.00, None, 1), Quoted(84.00, 0.60, 100), "undecided"),
         ((84.00, 0.0, 5), Quoted(84.00, 0.0, 100), "reproduced"),
         ((80.00, 0.0, 5), Quoted(84.00, 0.0, 100), "lower"),
     ],
@@ -67,3 +70,17 @@ def test_written_values_are_plain_and_round():
     assert written["difference"] == 1.0
     assert written["n"] == 7
     assert all(end == round(end, 4) for end in written["interval"])
+
+
+def test_trials_that_share_splits_count_as_splits():
+    # Two splits ten points apart, five trials on each: two numbers, not ten.
+    values = [75.0, 85.0] * 5
+    seeds = [0, 1] * 5
+    paper = Quoted(77.0, 1.0, 100)
+    shared = judge_trials(values, seeds, paper, splits=10)
+    assert (shared.n, shared.word) == (2, "undecided")
+    assert shared == judge_mean(80.0, np.std([75, 85], ddof=1), 2, Quoted(77.0, 1.0, 10))
+    # Each on a split of its own, or all on the public one, they are ten.
+    assert judge_trials(values, list(range(10)), paper, splits=1).n == 10
+    assert judge_trials(values, None, paper, splits=1) == judge_mean(80.0, np.std(values, ddof=1), 10, paper)
+    assert judge_trials([80.0], None, paper, splits=1).word == "undecided"

@@ -133,7 +133,7 @@ def make_record(kind: str = "table", **changes: Any) -> dict[str, Any]:
     verdicts = {
         "higher": {"word": "higher", "difference": 1.2, "interval": [0.8, 1.6], "p": 0.00001, "n": 5},
         "lower": {"word": "lower", "difference": -2.5, "interval": [-3.0, -2.0], "p": 0.0002, "n": 5},
-        "untested": {"word": "untested", "difference": 0.3, "interval": None, "p": None, "n": 5},
+        "undecided": {"word": "undecided", "difference": 0.3, "interval": None, "p": None, "n": 5},
     }
     rows, columns = ["ManiReg", "GCN", "GraphMix(GCN)"], ["cora", "citeseer", "pubmed"]
     cells = [
@@ -142,7 +142,7 @@ def make_record(kind: str = "table", **changes: Any) -> dict[str, Any]:
         make_cell("ManiReg", "pubmed", status="quoted"),
         make_cell("GCN", "cora", "paper"),
         make_cell("GCN", "cora", "released", verdict=verdicts["lower"]),
-        make_cell("GCN", "citeseer", "paper", verdict=verdicts["untested"]),
+        make_cell("GCN", "citeseer", "paper", verdict=verdicts["undecided"]),
         make_cell("GCN", "pubmed", "paper", status="unavailable", error="pubmed could not be fetched."),
         make_cell("GraphMix(GCN)", "cora", "paper", verdict=verdicts["higher"]),
         make_cell("GraphMix(GCN)", "cora", "released", run=make_run(diverged=[1, 3])),

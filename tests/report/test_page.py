@@ -61,7 +61,7 @@ def test_a_run_in_one_sentence(run_folder: Path) -> None:
 def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results_folder: Path) -> None:
     (drawn,) = read(save(tmp_path / "r.json", record)).records
     assert summarise(drawn.cells) == (
-        "2 of 4 cells reproduced; 1 higher, 1 lower; 1 untested; 1 failed; 1 unavailable; 1 not run"
+        "2 of 4 cells reproduced; 1 higher, 1 lower; 1 undecided; 1 failed; 1 unavailable; 1 not run"
     )
     assert headline(read(results_folder)).startswith("3 of 5 cells reproduced; 1 higher, 1 lower;")
 
@@ -77,7 +77,7 @@ def test_numbers_in_words() -> None:
 
 def test_every_cell_is_on_the_page_whatever_became_of_it(tmp_path: Path, record: dict[str, Any]) -> None:
     page = html.unescape(shell(render(read(save(tmp_path / "r.json", record)))))
-    for word in ("reproduced", "higher", "lower", "untested", "failed", "unavailable", "not run", "quoted"):
+    for word in ("reproduced", "higher", "lower", "undecided", "failed", "unavailable", "not run", "quoted"):
         assert f'class="chip {word.replace(" ", "-")}"' in page
     assert "2 of 5 trials failed" in page
     assert "pubmed could not be fetched." in page

@@ -21,7 +21,7 @@ MARKS = {
     "reproduced": ("✓", "green"),
     "higher": ("▲", "blue"),
     "lower": ("▼", "red"),
-    "untested": ("?", "yellow"),
+    "undecided": ("?", "yellow"),
     "done": ("✓", "green"),
     "failed": ("✗ failed", "bold red"),
     "unavailable": ("no data", "dim"),
@@ -57,7 +57,7 @@ class Board:
     def watch(self, stage: Stage) -> None:
         """Take in where things stand."""
         asked = self._asked[stage.spec.name]
-        ended = [place for place, entry in enumerate(stage.entries) if asked[place] and _asked(entry)]
+        ended = [place for place, wanted in enumerate(asked) if wanted and not stage.todo[place]]
         self._done[stage.spec.name] = len(ended)
         if self._live is None:
             self._log(stage, ended)
@@ -94,7 +94,7 @@ def _verdict_table(record: dict[str, Any], column: str, reading: str | None) -> 
     table.add_column("", no_wrap=True)
     for name in (f"{METRICS[record['metric']]} (%)", "paper (%)", "off by"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("trials", justify="right")
+    table.add_column("n", justify="right", no_wrap=True)
     table.add_column("verdict")
     for cell in filter(_asked, cells):
         run, paper, verdict = cell["run"], cell["paper"], cell["verdict"]
@@ -103,7 +103,7 @@ def _verdict_table(record: dict[str, Any], column: str, reading: str | None) -> 
             _ours(cell, record["metric"]),
             spread(paper["mean"], paper["std"]) if paper else "-",
             f"{verdict['difference']:+.2f}" if verdict else "-",
-            f"{run['trials']}" if run else "-",
+            _trials(run, paper),
             _mark(cell),
         )
     return table
@@ -138,6 +138,11 @@ def _ours(cell: dict[str, Any], metric: str) -> str:
     return spread(run[f"{metric}_mean"], run[f"{metric}_std"]) if run else "-"
 
 
+def _trials(run: dict[str, Any] | None, paper: dict[str, Any] | None) -> str:
+    ours = str(run["trials"]) if run else "-"
+    return f"{ours} / {paper['n']}" if paper and paper["n"] else ours
+
+
 def _line(cell: dict[str, Any], metric: str) -> str:
     parts = [" / ".join(part for part in (cell["row"], cell["column"], cell["reading"]) if part)]
     if cell["run"]:
@@ -166,8 +171,10 @@ def _progress_table(stage: Stage) -> Table:
 
 
 def _glance(stage: Stage, place: int, entry: dict[str, Any]) -> Text:
-    if place == stage.place and entry["status"] == "to do":
+    if place == stage.place and stage.todo[place]:
         return Text("▶", style="bold yellow")
+    if stage.todo[place]:
+        return Text("·", style="dim")
     sign, style = MARKS[_word(entry)]
     mean = entry["run"][f"{stage.spec.metric}_mean"] if entry["run"] else None
     return Text(sign if mean is None else f"{mean:.2f} {sign}", style=style)

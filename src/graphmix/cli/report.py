@@ -25,6 +25,8 @@ def report(
 
     if out is None:
         out = (source if source.is_dir() else source.parent) / "report.html"
+    if out.suffix.lower() in (".json", ".safetensors"):
+        raise RunError(f"{out} is a name for results, not for a page; choose one that ends in .html")
     write(read(source), out)
     output.print(f"Report written to {out}", markup=False, soft_wrap=True)
 

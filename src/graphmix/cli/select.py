@@ -54,7 +54,7 @@ def select(
     rule = split or (info.split if info else data.PUBLIC)
     usual = Config.for_dataset(name, reading=reading, backbone=backbone)
     spec = Spec(
-        name="selection",
+        name=f"select-{Path(name).stem}-{backbone}",
         title=f"α and γ of {title('graphmix', backbone)} on {name}",
         source="grid search by validation accuracy",
         about="The point with the best mean validation accuracy is trained again with fresh seeds.",
@@ -71,7 +71,10 @@ def select(
     folder = out or fresh_folder(f"{Path(name).stem}-select")
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         load, commit = loader(data_root, report), source_commit()
-        (record,) = reproduce([spec], asked, folder, device=device, load=load, commit=commit, watch=board.watch)
+        again = f"graphmix select {dataset} --alphas {alphas} --gammas {gammas} --backbone {backbone} --trials {trials}"
+        (record,) = reproduce(
+            [spec], asked, folder, device=device, load=load, commit=commit, watch=board.watch, command=again
+        )
     cell = record["cells"][0]
     if cell["run"] is None:
         raise ConfigError(f"the search could not be done: {cell['error']}")

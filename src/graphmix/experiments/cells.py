@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -42,9 +42,11 @@ class Cell:
         dataset: a key of `graphmix.data.DATASETS`.
         split: a split by name.
         splits: how many different splits the trials take in turn.
+        first_split: the first of them, by its seed.
         method: what is run; None for a number that is only quoted.
         config: the hyperparameters; a baseline takes trials and seed of them.
         measures: what is measured beyond scores.
+        grid: of the theorem's terms, the points they are estimated for.
         paper: the paper's number.
     """
 
@@ -54,9 +56,11 @@ class Cell:
     dataset: str = ""
     split: str = ""
     splits: int = 1
+    first_split: int = 0
     method: str | None = None
     config: Config = field(default_factory=Config)
     measures: tuple[str, ...] = ()
+    grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     paper: Quoted | None = None
 
     @property
@@ -65,9 +69,10 @@ class Cell:
         asked: dict[str, Any] = {
             "dataset": self.dataset,
             "split": self.split,
-            "splits": None if self.split == "public" else self.splits,
+            "splits": None if self.split == "public" else [self.first_split, self.splits],
             "method": self.method,
             "measures": list(self.measures),
+            "grid": {name: list(values) for name, values in self.grid.items()},
         }
         if is_file(self.dataset):
             asked["sha256"] = hashlib.sha256(Path(self.dataset).read_bytes()).hexdigest()
@@ -84,7 +89,7 @@ class Cell:
     @property
     def split_seeds(self) -> list[int]:
         """A seed for each trial's split."""
-        return split_seeds(self.config.trials, self.splits)
+        return split_seeds(self.config.trials, self.splits, self.first_split)
 
     @property
     def command(self) -> str:
@@ -92,6 +97,7 @@ class Cell:
         parts = ["graphmix train", self.dataset]
         if self.split != "public":
             parts += [f"--split {self.split} --splits {self.splits}"]
+            parts += [f"--split-seed {self.first_split}"] if self.first_split else []
         parts += [f"--method {self.method} --trials {self.config.trials}"]
         if self.config.seed:
             parts += [f"--seed {self.config.seed}"]
@@ -117,7 +123,7 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
         ConfigError: `asked.only` fits none of them, or a hyperparameter is out of its range.
     """
     cells = [cell for row in spec.rows for column in spec.columns for cell in _cells(spec, row, column, asked)]
-    if not any(fits(cell, asked.only) for cell in cells):
+    if not any(fits(cell, asked.only) and cell.method is not None for cell in cells):
         rows = ", ".join(row.name for row in spec.rows)
         columns = ", ".join(column.name for column in spec.columns)
         raise ConfigError(f"{spec.name} has no cell {asked.only!r}; its rows are {rows}; its columns {columns}")
@@ -173,6 +179,7 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
             method=method,
             config=_config(dataset, chosen | ({"method": "graphmix"} if baseline else {}), reading, asked.epochs),
             measures=spec.measures,
+            grid=spec.grid if spec.kind == "bound" else {},
             paper=paper,
         )
         for reading in (spec.readings[:1] if baseline else spec.readings)

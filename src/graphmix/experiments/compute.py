@@ -1,6 +1,7 @@
 """Cell -> outcome: train, judge and sum up one cell, or fetch what is stored of it."""
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ from graphmix.analysis import details
 from graphmix.analysis.bound import estimate
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import Dataset
-from graphmix.experiments.cells import Cell
+from graphmix.experiments.cells import Cell, code_version
 from graphmix.experiments.records import Store
 from graphmix.experiments.selection import choose, fresh, grid_cells, summary
 from graphmix.experiments.spec import Spec
 from graphmix.training import Progress
 from graphmix.training import runs as engine
+from graphmix.training.devices import choose_device
+from graphmix.training.results import device_name, versions
 
 Load = Callable[[Cell], Dataset]
 # What of a cell is in hand, and where its training stands.
@@ -51,7 +54,7 @@ class Computer:
         if spec.kind == "selection":
             return self._selected(spec, cell, watch)
         if spec.kind == "bound":
-            return self._bounded(spec, cell, watch)
+            return self._bounded(cell, watch)
         return self._trained(cell, watch, "")
 
     def _trained(self, cell: Cell, watch: Watch, part: str) -> dict[str, Any]:
@@ -69,12 +72,15 @@ class Computer:
             # Killed after its last trial and before the cell was stored.
             trained = engine.load_run(folder)
         else:
+            if not engine.resumes(folder, graph, split, cell.config):
+                # Begun with other versions: its trials would not be those of one program.
+                shutil.rmtree(folder, ignore_errors=True)
             trained = engine.train(
                 graph, split, cell.config, folder, device=self.device, watch=lambda step: watch(part, step)
             )
         summed = details(trained.fit, graph, split, cell.measures)
         kept = self._keep(cell, {"run": trained.results, "details": summed})
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         return kept
 
     def _selected(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
@@ -88,22 +94,29 @@ class Computer:
         column = next(column for column in spec.columns if column.name == cell.column)
         return final | {"grid": grid, "chosen": chosen, "paper_chosen": column.paper_chosen}
 
-    def _bounded(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+    def _bounded(self, cell: Cell, watch: Watch) -> dict[str, Any]:
         held = self._stored(cell)
         if held is not None:
             return held
         watch("", None)
         graph, split = self.load(cell)
+        started = time.perf_counter()
         terms = estimate(
             graph,
             split,
             cell.config,
-            alphas=spec.grid["alphas"],
-            gammas=spec.grid["gammas"],
+            alphas=cell.grid["alphas"],
+            gammas=cell.grid["gammas"],
             device=self.device,
             watch=lambda done, total: watch(f"{done} of {total} points", None),
         )
-        return self._keep(cell, {"run": None, "details": None, "bound": terms})
+        made = {
+            "settings": cell.definition,
+            "seconds": round(time.perf_counter() - started, 3),
+            "device": device_name(choose_device(self.device)),
+            "versions": versions(),
+        }
+        return self._keep(cell, {"run": None, "details": None, "bound": terms | made})
 
     def _stored(self, cell: Cell) -> dict[str, Any] | None:
         held = self.store.read(cell.key)
@@ -113,6 +126,6 @@ class Computer:
 
     def _keep(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
         command = None if result["run"] is None else cell.command
-        outcome = {"key": cell.key, "command": command, "commit": self.commit, **result}
+        outcome = {"key": cell.key, "command": command, "code": code_version(), "commit": self.commit, **result}
         self.store.write(cell.key, outcome)
         return outcome

@@ -9,10 +9,12 @@ from typing import Any
 from graphmix.errors import RunError
 from graphmix.experiments.cells import Asked, Cell, code_version
 from graphmix.experiments.spec import Spec
-from graphmix.experiments.verdict import judge_mean
+from graphmix.experiments.verdict import judge_trials
 from graphmix.training.files import write_text
 
 FORMAT = 1
+# What of a stored cell its entry has a place for already.
+_OWN = ("key", "command", "code", "commit")
 
 
 class Store:
@@ -58,8 +60,9 @@ def entry(spec: Spec, cell: Cell, outcome: dict[str, Any] | None, error: tuple[s
     run = (outcome or {}).get("run")
     verdict = None
     if run is not None and cell.paper is not None and run[f"{metric}_mean"] is not None:
-        verdict = judge_mean(run[f"{metric}_mean"], run[f"{metric}_std"], run["trials"], cell.paper).to_dict()
-    held = {name: value for name, value in (outcome or {}).items() if name not in ("key", "command", "commit")}
+        splits = spec.splits if isinstance(spec.splits, int) else 1
+        verdict = judge_trials(run[metric], run["split_seeds"], cell.paper, splits).to_dict()
+    held = {name: value for name, value in (outcome or {}).items() if name not in _OWN}
     if held.get("details") is not None:
         held["details"] = {name: value for name, value in held["details"].items() if _shown(spec, name)}
     return {
@@ -72,14 +75,17 @@ def entry(spec: Spec, cell: Cell, outcome: dict[str, Any] | None, error: tuple[s
         "verdict": verdict,
         "key": outcome["key"] if outcome else None,
         "command": outcome["command"] if outcome else None,
+        "code": outcome.get("code") if outcome else None,
         "commit": outcome["commit"] if outcome else None,
         **{"run": None, "details": None},
         **held,
     }
 
 
-def assemble(spec: Spec, asked: Asked, entries: list[dict[str, Any]], commit: str | None) -> dict[str, Any]:
-    """Put a spec's cells together as a record."""
+def assemble(
+    spec: Spec, asked: Asked, entries: list[dict[str, Any]], commit: str | None, command: str | None = None
+) -> dict[str, Any]:
+    """Put a spec's cells together as a record; the command that makes it is `graphmix reproduce` unless given."""
     return {
         "format": FORMAT,
         "name": spec.name,
@@ -93,14 +99,21 @@ def assemble(spec: Spec, asked: Asked, entries: list[dict[str, Any]], commit: st
         "rows": [row.name for row in spec.rows],
         "columns": [column.name for column in spec.columns],
         "readings": list(spec.readings),
-        "command": _command(spec, asked),
+        "command": command or _command(spec, asked),
         "made": {"code": code_version(), "commit": commit},
         "cells": entries,
     }
 
 
-def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], dict[str, Any]]:
-    """The cells of a spec's record in a folder that are done, by row, column and reading; none without a record.
+def read_cells(
+    folder: Path, spec: Spec, *, damaged_ok: bool = False
+) -> dict[tuple[str, str, str | None], dict[str, Any]]:
+    """The cells of a spec's record in a folder that were tried, by row, column and reading; none without a record.
+
+    Args:
+        folder: the results folder.
+        spec: the table or figure.
+        damaged_ok: whether a damaged record counts as none, since it is to be written anew anyway.
 
     Raises:
         RunError: the record is damaged.
@@ -108,12 +121,34 @@ def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], di
     path = folder / f"{spec.name}.json"
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        done = [cell for cell in record["cells"] if cell["status"] == "done"]
-        return {(cell["row"], cell["column"], cell["reading"]): cell for cell in done}
+        tried = [cell for cell in record["cells"] if cell["status"] in ("done", "failed", "unavailable")]
+        return {(cell["row"], cell["column"], cell["reading"]): cell for cell in tried}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if damaged_ok:
+            return {}
         raise RunError(f"{path} is damaged ({error}); delete it, its cells are kept beside it") from error
+
+
+def kept(spec: Spec, cell: Cell, before: dict[str, Any]) -> dict[str, Any] | None:
+    """What an earlier record says of a cell, with today's number of the paper's; None if it is another cell by now.
+
+    Trials and seeds may differ, and for a search what it chose; nothing else.
+    """
+    if before["status"] != "done":
+        return entry(spec, cell, None, (before["status"], before["error"]))
+    run = before["run"]
+    if run is None:
+        return before if before["key"] == cell.key else None
+    free = {"trials", "seed", "splits", "measures", "grid"}
+    free |= {"alpha", "gamma"} if spec.kind == "selection" else set()
+    same = all(run.get(name) == value for name, value in cell.definition.items() if name not in free)
+    if not same:
+        return None
+    own = ("row", "column", "reading", "status", "error", "paper", "verdict")
+    outcome = {name: value for name, value in before.items() if name not in own}
+    return entry(spec, cell, {"key": None, "command": None, "code": None, "commit": None} | outcome, None)
 
 
 def write_record(folder: Path, record: dict[str, Any]) -> Path:

@@ -15,10 +15,10 @@ from typing import Any
 
 from graphmix import data
 from graphmix.data import Dataset, SourceUnavailable
-from graphmix.errors import GraphMixError, RunError
+from graphmix.errors import RunError
 from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.compute import Computer, Load, NotStoredError
-from graphmix.experiments.records import Store, assemble, entry, read_cells, write_record
+from graphmix.experiments.records import Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_leavings
 from graphmix.training import Progress
@@ -32,7 +32,8 @@ class Stage:
 
     Attributes:
         spec: the table or figure in hand.
-        entries: its cells, as in the record; those still to be computed have the status "to do".
+        entries: its cells, as in the record.
+        todo: which of them are asked for and not there yet; until then the record may show an earlier result.
         place: the cell in hand, by its place there; as many as there are after the last.
         part: what of it is in hand, where it is trained more than once.
         step: where training stands; None before it begins.
@@ -40,6 +41,7 @@ class Stage:
 
     spec: Spec
     entries: list[dict[str, Any]]
+    todo: list[bool]
     place: int
     part: str = ""
     step: Progress | None = None
@@ -58,6 +60,7 @@ def reproduce(
     commit: str | None = None,
     watch: Watch = lambda stage: None,
     stored_only: bool = False,
+    command: str | None = None,
 ) -> list[dict[str, Any]]:
     """Compute what is missing of the specs' cells and write their records.
 
@@ -72,6 +75,7 @@ def reproduce(
         commit: what the code is at, for the record.
         watch: told where things stand.
         stored_only: compute nothing, only put together what is stored in the folder.
+        command: what makes the record, where that is not `graphmix reproduce`.
 
     Returns:
         The records.
@@ -96,7 +100,7 @@ def reproduce(
     )
     with locked(folder):
         remove_leavings(folder / "cells")
-        return [_run(computer, spec, cells, asked, folder, watch) for spec, cells in planned]
+        return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
 def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None) -> Load:
@@ -112,29 +116,33 @@ def loader(data_root: Path | None = None, report: Callable[[str], None] | None =
     return load
 
 
-def _run(computer: Computer, spec: Spec, cells: list[Cell], asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
-    # First what is there already, so that a record never shows less than it did before a kill.
-    entries = [entry(spec, cell, _held(computer.store, spec, cell), None) for cell in cells]
-    wanted = [fits(cell, asked.only) for cell in cells]
-    if asked.only is not None:
-        # What is not asked for stays as it is, with as many trials as it had.
-        before = read_cells(folder, spec)
-        for place, cell in enumerate(cells):
-            if not wanted[place]:
-                entries[place] = before.get((cell.row, cell.column, cell.reading), entries[place])
+def _run(
+    computer: Computer, planned: tuple[Spec, list[Cell]], asked: Asked, folder: Path, command: str | None, watch: Watch
+) -> dict[str, Any]:
+    spec, cells = planned
+    wanted = [cell.method is not None and fits(cell, asked.only) for cell in cells]
+    held = [_held(computer.store, spec, cell) for cell in cells]
+    # What was asked for and is not there yet; a search is gone through even where all of it is.
+    todo = [wants and outcome is None for wants, outcome in zip(wanted, held, strict=True)]
+    entries = [entry(spec, cell, outcome, None) for cell, outcome in zip(cells, held, strict=True)]
+    # What the record has of the others stays, and of these too until there is something better: a kill loses nothing.
+    before = read_cells(folder, spec, damaged_ok=asked.only is None)
     for place, cell in enumerate(cells):
-        if not wanted[place] or entries[place]["status"] != "to do":
-            continue
+        old = before.get((cell.row, cell.column, cell.reading))
+        if old is not None and (todo[place] or not wanted[place]):
+            entries[place] = kept(spec, cell, old) or entries[place]
+    for place in [place for place, missing in enumerate(todo) if missing]:
 
         def tell(part: str, step: Progress | None, place: int = place) -> None:
-            watch(Stage(spec, entries, place, part, step))
+            watch(Stage(spec, entries, todo, place, part, step))
 
-        entries[place] = _entry(computer, spec, cell, tell)
-        write_record(folder, assemble(spec, asked, entries, computer.commit))
-        watch(Stage(spec, entries, place + 1))
-    record = assemble(spec, asked, entries, computer.commit)
+        entries[place] = _entry(computer, spec, cells[place], tell, entries[place])
+        todo[place] = False
+        write_record(folder, assemble(spec, asked, entries, computer.commit, command))
+        watch(Stage(spec, entries, todo, place + 1))
+    record = assemble(spec, asked, entries, computer.commit, command)
     write_record(folder, record)
-    watch(Stage(spec, entries, len(entries)))
+    watch(Stage(spec, entries, todo, len(entries)))
     return record
 
 
@@ -143,16 +151,17 @@ def _held(store: Store, spec: Spec, cell: Cell) -> dict[str, Any] | None:
     return None if cell.method is None or spec.kind == "selection" else store.read(cell.key)
 
 
-def _entry(computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None]) -> dict[str, Any]:
-    outcome, error = None, None
+def _entry(
+    computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None], before: dict[str, Any]
+) -> dict[str, Any]:
     try:
-        outcome = computer.outcome(spec, cell, tell)
+        return entry(spec, cell, computer.outcome(spec, cell, tell), None)
     except NotStoredError:
-        pass  # it stays to do
+        return before
     except SourceUnavailable:
         # Without the folders it was looked for in: a record may be read on other machines.
         error = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
-    except (GraphMixError, MemoryError, RuntimeError) as caught:
-        # One cell of a hundred: the record says what happened, and the command ends with a failure.
+    except Exception as caught:  # noqa: BLE001
+        # One cell of a hundred, whatever it is: the record says what happened, and the command ends with a failure.
         error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")
-    return entry(spec, cell, outcome, error)
+    return entry(spec, cell, None, error)

@@ -202,7 +202,7 @@ def _check(spec: Spec, name: str) -> None:
 
 def _check_cell(spec: Spec, row: Row, column: Column) -> None:
     chosen, where = spec.chosen(row, column), f"{row.name} / {column.name}"
-    allowed = {"dataset", "split", "splits"} | set(Config.__dataclass_fields__)
+    allowed = {"dataset", "split"} | set(Config.__dataclass_fields__)
     unknown = set(chosen) - allowed
     _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which nothing has")
     _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} names no dataset")

@@ -1,6 +1,7 @@
 """Whether a number of ours is the paper's: Welch's test, and how large the difference is."""
 
 import math
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from scipy import stats
@@ -11,20 +12,20 @@ from graphmix.experiments.spec import Quoted
 LEVEL = 0.05
 MARGIN = 0.5
 
-WORDS = ("reproduced", "higher", "lower", "untested")
+WORDS = ("reproduced", "higher", "lower", "undecided")
 
 
 class Verdict(NamedTuple):
     """How a cell compares with the paper.
 
     Attributes:
-        word: "reproduced" where the difference is at most half a point, or no more than the paper's own standard
-            deviation and not to be told from none at the 5 % level; "higher" or "lower" where it can be told from none;
-            "untested" where there are too few trials to tell.
+        word: "higher" or "lower" where the difference is above half a point and told from none at the 5 % level;
+            "reproduced" where it is told from none but below that, or not told from none and surely no larger than the
+            paper's own standard deviation; "undecided" where our numbers are too few or too spread to say.
         difference: ours minus the paper's, in points.
         interval: where it lies with 95 % confidence.
         p: of no difference.
-        n: our trials.
+        n: how many independent numbers of ours there are: trials, or splits where trials share them.
     """
 
     word: str
@@ -40,6 +41,26 @@ class Verdict(NamedTuple):
         return self._asdict() | {"difference": round(self.difference, 4), "interval": interval, "p": p}
 
 
+def judge_trials(values: list[float], split_seeds: list[int] | None, paper: Quoted, splits: int) -> Verdict:
+    """Compare our trials with the paper's mean, standard deviation and number of trials.
+
+    Trials that share a split are no independent draws of what a split gives. Where there are fewer splits than trials,
+    and more than one, the splits' means are compared, and the paper is taken to have as many splits as its table says.
+
+    Args:
+        values: one per trial, in percent.
+        split_seeds: one per trial, of its split; None where all share the public one.
+        paper: the paper's number.
+        splits: how many different splits the paper's trials had; 1 for the public one.
+    """
+    if split_seeds is not None and 1 < len(set(split_seeds)) < len(values):
+        pairs = list(zip(split_seeds, values, strict=True))
+        values = [fmean(value for own, value in pairs if own == seed) for seed in dict.fromkeys(split_seeds)]
+    if splits > 1 and paper.n is not None:
+        paper = paper._replace(n=min(paper.n, splits))
+    return judge_mean(fmean(values), stdev(values) if len(values) > 1 else None, len(values), paper)
+
+
 def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict:
     """Compare our mean and standard deviation over n trials with the paper's.
 
@@ -53,7 +74,7 @@ def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict
     """
     difference = mean - paper.mean
     if std is None or n < 2:
-        return Verdict("untested", difference, None, None, n)
+        return Verdict("undecided", difference, None, None, n)
     ours = std**2 / n
     theirs = paper.std**2 / paper.n if paper.std is not None and paper.n else 0.0
     error = math.sqrt(ours + theirs)
@@ -66,13 +87,12 @@ def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict
         p = 2 * float(stats.t.sf(abs(difference) / error, freedom))
         half = float(stats.t.ppf(1 - LEVEL / 2, freedom)) * error
         interval = (difference - half, difference + half)
-    return Verdict(_word(difference, p, paper), difference, interval, p, n)
+    return Verdict(_word(difference, interval, p, paper), difference, interval, p, n)
 
 
-def _word(difference: float, p: float, paper: Quoted) -> str:
-    if abs(difference) <= MARGIN:
-        return "reproduced"
+def _word(difference: float, interval: tuple[float, float], p: float, paper: Quoted) -> str:
     if p < LEVEL:
-        return "higher" if difference > 0 else "lower"
+        return "reproduced" if abs(difference) <= MARGIN else "higher" if difference > 0 else "lower"
     # A test that cannot tell two trials of 53 from the paper's 84 has not shown them to be the same.
-    return "reproduced" if abs(difference) <= max(paper.std or 0.0, MARGIN) else "untested"
+    most = max(paper.std or 0.0, MARGIN)
+    return "reproduced" if -most <= interval[0] and interval[1] <= most else "undecided"

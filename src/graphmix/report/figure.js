@@ -53,7 +53,7 @@ function theme() {
       reproduced: read("reproduced"),
       higher: read("higher"),
       lower: read("lower"),
-      untested: read("ink-soft"),
+      undecided: read("ink-soft"),
     },
     colours: [1, 2, 3, 4, 5, 6, 7, 8].map((place) => read(`series-${place}`)),
   };

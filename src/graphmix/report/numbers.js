@@ -1,7 +1,7 @@
 // Charts of results: every trial, the distance from the paper, the grid, the bound.
 "use strict";
 
-const VERDICTS = { reproduced: "circle", higher: "triangle-up", lower: "triangle-down", untested: "diamond-open" };
+const VERDICTS = { reproduced: "circle", higher: "triangle-up", lower: "triangle-down", undecided: "diamond-open" };
 
 // Every trial of every method on one dataset, and the paper's number below.
 function distribution(cells, theme) {
@@ -71,7 +71,7 @@ function differences(cells, theme) {
   const height = (cell) => -groups.indexOf(group(cell)) + (((cells.indexOf(cell) * 7) % 11) - 5) / 26;
   const told = (cell) => `<b>${safe(cell.name)}</b>, ${safe(cell.column)}<br>${safe(cell.tip).replace(/; /g, "<br>")}`;
   const data = Object.keys(VERDICTS).map((word) => {
-    const here = cells.filter((cell) => cell.word === word), open = word === "untested";
+    const here = cells.filter((cell) => cell.word === word), open = word === "undecided";
     return {
       type: "scatter",
       mode: "markers",

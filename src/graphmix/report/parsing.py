@@ -24,7 +24,7 @@ from graphmix.report.values import Value
 FORMAT = 1
 KINDS = ("table", "figure", "selection", "bound")
 STATUSES = ("done", "failed", "unavailable", "quoted", "to do")
-WORDS = ("reproduced", "higher", "lower", "untested")
+WORDS = ("reproduced", "higher", "lower", "undecided")
 ROLES = ("train", "val", "test", "none")
 QUANTITIES = ("val_accuracy", "train_loss", "val_loss")
 _CONSTANTS = ("m", "unlabeled", "grid", "delta", "c", "concentration")

@@ -11,7 +11,7 @@ MARKS = {
     "reproduced": "✓",
     "higher": "▲",
     "lower": "▼",
-    "untested": "?",
+    "undecided": "?",
     "failed": "✕",
     "unavailable": "⊘",
     "not run": "○",
@@ -21,7 +21,7 @@ MEANINGS = {
     "reproduced": "within half a point of the paper's number, or within its spread and not to be told from it",
     "higher": "above the paper's number, at the 5 % level",
     "lower": "below the paper's number, at the 5 % level",
-    "untested": "too few trials to tell",
+    "undecided": "too few trials to tell",
     "failed": "the run broke off",
     "unavailable": "its data could not be had",
     "not run": "not run yet",
@@ -35,7 +35,7 @@ def outcome(cell: Cell) -> str | None:
         return {"to do": "not run"}.get(cell.status, cell.status)
     if cell.verdict is not None:
         return cell.verdict.word
-    return None if cell.paper is None else "untested"
+    return None if cell.paper is None else "undecided"
 
 
 def spread(mean: float | None, std: float | None) -> str:
@@ -111,7 +111,8 @@ def summarise(cells: Sequence[Cell]) -> str:
         clauses.append(f"{counts.get('reproduced', 0)} of {tested} cell{'' if tested == 1 else 's'} reproduced")
         off = [f"{counts[word]} {word}" for word in ("higher", "lower") if word in counts]
         clauses += [", ".join(off)] if off else []
-    clauses += [f"{counts[word]} {word}" for word in ("untested", "failed", "unavailable", "not run") if word in counts]
+    rest = ("undecided", "failed", "unavailable", "not run")
+    clauses += [f"{counts[word]} {word}" for word in rest if word in counts]
     return "; ".join(clauses)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,24 +26,42 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         RunError: another process has it, or it cannot be written.
     """
-    try:
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise RunError(f"{folder} cannot be written: {error.strerror}") from error
-    with lock:
-        _lock(lock, folder)
+    with _locked_file(folder):
         remove_leavings(folder)
         yield
         (folder / ".lock").unlink(missing_ok=True)
 
 
-def _lock(file: TextIO, folder: Path) -> None:
+def _locked_file(folder: Path) -> TextIO:
+    path = folder / ".lock"
+    while True:
+        try:
+            file = path.open("w")
+        except OSError as error:
+            raise RunError(f"{folder} cannot be written: {error.strerror}") from error
+        if not _lock(file, folder) or _same(file, path):
+            return file
+        # Whoever had it removed it between our opening and our locking it: the lock is on nothing.
+        file.close()
+
+
+def _lock(file: TextIO, folder: Path) -> bool:
+    """Lock an open file; False where there are no locks."""
     if fcntl is not None:
         try:
             # Given up by the system when the process ends, however it ends.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            file.close()
             raise RunError(f"{folder} is being written by another process; choose another --out") from error
+    return fcntl is not None
+
+
+def _same(file: TextIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -115,6 +115,15 @@ def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> boo
     return all(begun.get(name) == value for name, value in _asked(graph, split, config, None).items())
 
 
+def resumes(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
+    """Whether `train` could go on in a folder with just this, or begin there."""
+    try:
+        _check_folder(Path(folder), _asked(graph, split, config, None))
+    except RunError:
+        return False
+    return True
+
+
 def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
     """Read a finished run back: networks, curves and results; a network of one's own must be given again to predict."""
     folder = Path(folder)
