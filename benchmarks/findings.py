@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from statistics import fmean, stdev
 
 from results_page import read_records, spread, verdict
 
@@ -95,15 +96,17 @@ def _tried(wanted) -> str:
 
 
 def _pair(plain: dict, mixed: dict) -> str:
-    """Both, the gain, and its standard error: trial by trial where both have the same splits and as many trials."""
+    """Both, the gain, and its standard error, over what is independent: trials, or splits where trials share them."""
     shown = [f"{run['test_accuracy_mean']:.2f} ± {run['test_accuracy_std']:.2f}" for run in (plain, mixed)]
     gain = mixed["test_accuracy_mean"] - plain["test_accuracy_mean"]
-    if plain["trials"] == mixed["trials"]:
-        gains = [two - one for one, two in zip(plain["test_accuracy"], mixed["test_accuracy"], strict=True)]
-        error = math.sqrt(sum((each - gain) ** 2 for each in gains) / (len(gains) - 1) / len(gains))
-    else:
+    if plain["trials"] != mixed["trials"] or plain["split_seeds"] != mixed["split_seeds"]:
         error = math.sqrt(sum(run["test_accuracy_std"] ** 2 / run["trials"] for run in (plain, mixed)))
-    return f"{shown[0]} | {shown[1]} | {gain:+.2f} | {error:.2f}"
+        return f"{shown[0]} | {shown[1]} | {gain:+.2f} | {error:.2f}"
+    gains = [two - one for one, two in zip(plain["test_accuracy"], mixed["test_accuracy"], strict=True)]
+    seeds = plain["split_seeds"] or list(range(len(gains)))
+    pairs = list(zip(seeds, gains, strict=True))
+    means = [fmean(value for own, value in pairs if own == seed) for seed in dict.fromkeys(seeds)]
+    return f"{shown[0]} | {shown[1]} | {gain:+.2f} | {stdev(means) / math.sqrt(len(means)):.2f}"
 
 
 def _made(run: dict, commit: str) -> str:
