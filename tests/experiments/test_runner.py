@@ -20,7 +20,7 @@ from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import parse
 from graphmix.training import runs as engine
 
-SMALL = Asked(trials=2, epochs=4)
+SMALL = Asked(trials=2)
 
 
 ROWS = [
@@ -39,7 +39,7 @@ def spec(**changes):
             "about": "a",
             "kind": "table",
             "trials": 3,
-            "settings": {"split": "public"},
+            "settings": {"split": "public", "epochs": 4},
             "columns": [{"name": "Cora", "dataset": "cora"}, {"name": "Citeseer", "dataset": "citeseer"}],
             "rows": ROWS,
         }
@@ -117,7 +117,7 @@ def test_what_is_there_is_not_computed_again(tmp_path, monkeypatch):
 def test_other_trials_epochs_and_seeds_are_other_cells(tmp_path):
     keys = [
         {cell["key"] for cell in run(tmp_path, asked)["cells"] if cell["key"]}
-        for asked in (SMALL, Asked(trials=1, epochs=4), Asked(trials=2, epochs=5), Asked(trials=2, epochs=4, seed=7))
+        for asked in (SMALL, Asked(trials=1), Asked(trials=2, epochs=5), Asked(trials=2, seed=7))
     ]
     assert len(set.union(*keys)) == 16
 
@@ -131,10 +131,10 @@ def test_other_code_computes_anew(tmp_path, monkeypatch):
 
 
 def test_only_computes_what_it_names_and_keeps_the_rest(tmp_path):
-    record = run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+    record = run(tmp_path, Asked(trials=2, only="GCN/Cora"))
     assert places(record, "done") == [("GCN", "Cora")]
     assert len(places(record, "to do")) == 3
-    record = run(tmp_path, Asked(trials=3, epochs=4, only="*/Citeseer"))
+    record = run(tmp_path, Asked(trials=3, only="*/Citeseer"))
     assert [cell["run"]["trials"] for cell in record["cells"] if cell["run"]] == [2, 3, 3]
     with pytest.raises(ConfigError, match="has no cell 'MLP/Cora'"):
         run(tmp_path, Asked(only="MLP/Cora"))
@@ -145,7 +145,7 @@ def test_only_keeps_what_is_still_the_same_cell_and_judges_it_anew(tmp_path):
     rows = [dict(row) for row in ROWS]
     rows[0] |= {"hidden": 9}
     rows[1] |= {"paper": {"Cora": [50.0, 0.5]}}
-    record = run(tmp_path, Asked(trials=2, epochs=4, only="GraphMix(GCN)/Citeseer"), rows=rows)
+    record = run(tmp_path, Asked(trials=2, only="GraphMix(GCN)/Citeseer"), rows=rows)
     # Another hidden layer makes it another cell; another number of the paper's another verdict.
     assert places(record, "to do") == [("GCN", "Cora"), ("GCN", "Citeseer")]
     assert record["cells"][2]["paper"]["mean"] == 50.0
@@ -160,10 +160,10 @@ def test_a_record_never_shows_less_than_before_a_kill(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, Asked(trials=3, epochs=4), load=killed)
+        run(tmp_path, Asked(trials=3), load=killed)
     record = json.loads((tmp_path / "mine.json").read_text())
     assert len(places(record, "done")) == 4
-    whole = run(tmp_path, Asked(trials=3, epochs=4))
+    whole = run(tmp_path, Asked(trials=3))
     assert {cell["run"]["trials"] for cell in whole["cells"] if cell["run"]} == {3}
 
 
@@ -182,7 +182,7 @@ def test_work_begun_with_other_versions_is_begun_anew(tmp_path, monkeypatch):
 
 
 def test_another_grid_is_another_estimate(tmp_path):
-    changes = {"kind": "bound", "splits": "each", "settings": {"split": "5-per-class"}}
+    changes = {"kind": "bound", "splits": "each", "settings": {"split": "5-per-class", "epochs": 4}}
     changes |= {"rows": [{"name": "FCN", "method": "fcn-mixup"}], "columns": [{"name": "Cora", "dataset": "cora"}]}
 
     def drawn(cell):
@@ -191,7 +191,7 @@ def test_another_grid_is_another_estimate(tmp_path):
 
     for alphas in ([1.0], [0.5, 1.0]):
         grid = {"alphas": alphas, "gammas": [1.0]}
-        cell = run(tmp_path, Asked(trials=2, epochs=4), drawn, grid=grid, **changes)["cells"][0]
+        cell = run(tmp_path, Asked(trials=2), drawn, grid=grid, **changes)["cells"][0]
         assert len(cell["bound"]["points"]) == len(alphas)
     assert cell["bound"]["settings"]["epochs"] == 4
     assert cell["bound"]["device"] == "cpu"
@@ -209,7 +209,7 @@ def test_a_failed_cell_is_shown_and_tried_again(tmp_path, kind):
     assert record["cells"][1]["error"] == f"{kind.__name__}: the lights went out"
     assert record["cells"][1]["paper"]["mean"] == 70.61
     # Asked for another cell, the reason stays.
-    again = run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+    again = run(tmp_path, Asked(trials=2, only="GCN/Cora"))
     assert again["cells"][1]["error"] == record["cells"][1]["error"]
     assert len(places(run(tmp_path), "done")) == 4
 
@@ -232,6 +232,19 @@ def test_a_trial_that_diverges_is_kept_and_named(tmp_path):
     assert None in cell["details"]["curves"]["train_loss"]["mean"]
 
 
+def test_other_epochs_than_the_papers_are_not_judged(tmp_path):
+    cell = run(tmp_path, Asked(trials=2, epochs=5))["cells"][0]
+    assert (cell["status"], cell["run"]["epochs"], cell["verdict"]) == ("done", 5, None)
+    assert run(tmp_path, Asked(trials=2, epochs=4))["cells"][0]["verdict"] is not None
+
+
+def test_the_command_makes_the_record_again_or_says_no_more_than_it_knows(tmp_path):
+    asked = Asked(trials=2, epochs=5, only="*/Cora")
+    assert run(tmp_path, asked)["command"] == "graphmix reproduce mine --only '*/Cora' --trials 2 --epochs 5"
+    again = run(tmp_path, Asked(trials=2, epochs=5, only="*/Citeseer"))
+    assert again["command"] == "graphmix reproduce mine"
+
+
 def test_a_damaged_cell_is_named(tmp_path):
     record = run(tmp_path)
     path = tmp_path / "cells" / f"{record['cells'][0]['key']}.json"
@@ -249,7 +262,7 @@ def test_a_damaged_cell_is_named(tmp_path):
 def test_a_damaged_record_is_named_where_its_cells_are_to_be_kept(tmp_path):
     (tmp_path / "mine.json").write_text('{"cells": 3')
     with pytest.raises(RunError, match=r"mine\.json is damaged"):
-        run(tmp_path, Asked(trials=2, epochs=4, only="GCN/Cora"))
+        run(tmp_path, Asked(trials=2, only="GCN/Cora"))
     # Asked for whole it is written anew.
     assert len(places(run(tmp_path), "done")) == 4
 

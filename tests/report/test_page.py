@@ -61,7 +61,7 @@ def test_a_run_in_one_sentence(run_folder: Path) -> None:
 def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results_folder: Path) -> None:
     (drawn,) = read(save(tmp_path / "r.json", record)).records
     assert summarise(drawn.cells) == (
-        "2 of 4 cells reproduced; 1 higher, 1 lower; 1 undecided; 1 failed; 1 unavailable; 1 not run"
+        "2 of 5 cells reproduced; 1 higher, 1 lower, 1 undecided; 1 failed; 1 unavailable; 1 not run"
     )
     assert headline(read(results_folder)).startswith("3 of 5 cells reproduced; 1 higher, 1 lower;")
 

@@ -78,7 +78,10 @@ class Board:
         done, total = sum(self._done.values()), self._total
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         head = f"{done} of {total} cells · {minutes}:{seconds:02d} · {stage.spec.name}: {stage.spec.title}"
-        return Group(Text(head), _progress_table(stage), Text(_now(stage)))
+        by = f"each cell by reading {' and '.join(stage.spec.readings)}; " if len(stage.spec.readings) > 1 else ""
+        key = f"{by}▶ in hand, · to come, ✓ reproduced, ▲ higher, ▼ lower, ? undecided"
+        table = _progress_table(stage, self._asked[stage.spec.name])
+        return Group(Text(head), table, Text(key, style="dim"), Text(_now(stage)))
 
 
 def verdict_tables(record: dict[str, Any]) -> list[Table]:
@@ -91,11 +94,10 @@ def _verdict_table(record: dict[str, Any], column: str, reading: str | None) -> 
     cells = [cell for cell in record["cells"] if (cell["column"], cell["reading"]) == (column, reading)]
     by = f", reading “{reading}”" if reading and len(record["readings"]) > 1 else ""
     table = Table(title=f"{record['title']}: {column}{by}", title_justify="left")
-    table.add_column("", no_wrap=True)
-    for name in (f"{METRICS[record['metric']]} (%)", "paper (%)", "off by"):
+    table.add_column("", overflow="fold")
+    for name in (f"{METRICS[record['metric']]} (%)", "paper (%)", "off by", "n"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for cell in filter(_asked, cells):
         run, paper, verdict = cell["run"], cell["paper"], cell["verdict"]
         table.add_row(
@@ -103,7 +105,7 @@ def _verdict_table(record: dict[str, Any], column: str, reading: str | None) -> 
             _ours(cell, record["metric"]),
             spread(paper["mean"], paper["std"]) if paper else "-",
             f"{verdict['difference']:+.2f}" if verdict else "-",
-            _trials(run, paper),
+            str(run["trials"]) if run else "-",
             _mark(cell),
         )
     return table
@@ -121,8 +123,9 @@ def _asked(cell: dict[str, Any]) -> bool:
 
 
 def _word(cell: dict[str, Any]) -> str:
-    word: str = cell["verdict"]["word"] if cell["verdict"] else cell["status"]
-    return word
+    if cell["verdict"]:
+        return str(cell["verdict"]["word"])
+    return "undecided" if cell["status"] == "done" and cell["paper"] else str(cell["status"])
 
 
 def _mark(cell: dict[str, Any]) -> Text:
@@ -130,17 +133,12 @@ def _mark(cell: dict[str, Any]) -> Text:
     sign, style = MARKS[word]
     text = Text(sign if word in sign else f"{sign} {word}", style=style)
     failed = len((cell["run"] or {}).get("diverged", []))
-    return text.append(f", {failed} of {cell['run']['trials']} trials failed", style="red") if failed else text
+    return text.append(f"\n{failed} of {cell['run']['trials']} trials failed", style="red") if failed else text
 
 
 def _ours(cell: dict[str, Any], metric: str) -> str:
     run = cell["run"]
     return spread(run[f"{metric}_mean"], run[f"{metric}_std"]) if run else "-"
-
-
-def _trials(run: dict[str, Any] | None, paper: dict[str, Any] | None) -> str:
-    ours = str(run["trials"]) if run else "-"
-    return f"{ours} / {paper['n']}" if paper and paper["n"] else ours
 
 
 def _line(cell: dict[str, Any], metric: str) -> str:
@@ -149,12 +147,12 @@ def _line(cell: dict[str, Any], metric: str) -> str:
         parts.append(f"{_ours(cell, metric)} ({cell['run']['trials']} trials, {cell['run']['seconds']:.1f} s)")
     if cell["paper"]:
         parts.append(f"paper {spread(cell['paper']['mean'], cell['paper']['std'])}")
-    return ", ".join([*parts, cell["error"] or _mark(cell).plain])
+    return ", ".join([*parts, cell["error"] or _mark(cell).plain.replace("\n", ", ")])
 
 
-def _progress_table(stage: Stage) -> Table:
+def _progress_table(stage: Stage, asked: list[bool]) -> Table:
     table = Table()
-    table.add_column(stage.spec.kind, no_wrap=True)
+    table.add_column("", overflow="fold")
     for column in stage.spec.columns:
         table.add_column(column.name, justify="right")
     for row in stage.spec.rows:
@@ -162,7 +160,7 @@ def _progress_table(stage: Stage) -> Table:
             continue
         cells = [Text() for _ in stage.spec.columns]
         for place, entry in enumerate(stage.entries):
-            if entry["row"] == row.name:
+            if entry["row"] == row.name and asked[place]:
                 place_of = [column.name for column in stage.spec.columns].index(entry["column"])
                 cells[place_of].append("  ").append(_glance(stage, place, entry))
         if any(cell.plain for cell in cells):
@@ -188,5 +186,5 @@ def _now(stage: Stage) -> str:
     parts = [f"▶ {name}", stage.part]
     if step is not None:
         last = step.first + step.trials
-        parts.append(f"trials {step.first + 1}-{last}, epoch {step.epoch:,}")
+        parts.append(f"trials {step.first + 1}-{last}, epoch {step.epoch:,} of {stage.epochs:,}")
     return ", ".join(part for part in parts if part)

@@ -22,7 +22,7 @@ def list_datasets(data_root: DataRoot = None) -> None:
     """Show every dataset, its size, and where it is on this machine."""
     table = Table()
     for column in ("name", "nodes", "edges", "features", "classes"):
-        table.add_column(column, justify="left" if column == "name" else "right")
+        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=column == "name")
     table.add_column("split")
     table.add_column("where", overflow="fold")
     for name, info in data.DATASETS.items():

@@ -48,7 +48,7 @@ def reproduce(
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Rebuild tables and figures of the paper, each number with a verdict: reproduced, higher or lower."""
+    """Rebuild tables and figures of the paper; each of its numbers gets a verdict: reproduced, higher or lower."""
     if list_specs:
         output.print(_listing())
         return
@@ -56,8 +56,11 @@ def reproduce(
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
-    command = shlex.join(["graphmix", "reproduce", spec])
-    with resumable(f"{command} with the same options goes on with what is missing"), Board(specs, asked) as board:
+    command = shlex.join(["graphmix", "reproduce", spec, "--out", str(out)])
+    with (
+        resumable(f"{command} and the same options goes on with the trials that are missing"),
+        Board(specs, asked) as board,
+    ):
         records = compute(
             specs,
             asked,
@@ -71,6 +74,8 @@ def reproduce(
         if record["kind"] in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
     output.print(tally(records), markup=False)
+    if any(cell.short for each in specs for cell in plan(each, asked)):
+        output.print(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.", markup=False)
     output.print(f"Records written to {out}", markup=False, soft_wrap=True)
     if write_page:
         write_report(out, out / "report.html")

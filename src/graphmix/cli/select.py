@@ -72,6 +72,7 @@ def select(
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         load, commit = loader(data_root, report), source_commit()
         again = f"graphmix select {dataset} --alphas {alphas} --gammas {gammas} --backbone {backbone} --trials {trials}"
+        again += f" --reading {reading} --split {rule} --seed {seed}" + (f" --epochs {epochs}" if epochs else "")
         (record,) = reproduce(
             [spec], asked, folder, device=device, load=load, commit=commit, watch=board.watch, command=again
         )

@@ -48,6 +48,7 @@ class Cell:
         measures: what is measured beyond scores.
         grid: of the theorem's terms, the points they are estimated for.
         paper: the paper's number.
+        short: whether it is trained for other epochs than the paper's, so that there is nothing to compare.
     """
 
     row: str
@@ -62,6 +63,7 @@ class Cell:
     measures: tuple[str, ...] = ()
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     paper: Quoted | None = None
+    short: bool = False
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -124,9 +126,12 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
     """
     cells = [cell for row in spec.rows for column in spec.columns for cell in _cells(spec, row, column, asked)]
     if not any(fits(cell, asked.only) and cell.method is not None for cell in cells):
-        rows = ", ".join(row.name for row in spec.rows)
+        rows = ", ".join(row.name for row in spec.rows if not row.quoted)
         columns = ", ".join(column.name for column in spec.columns)
-        raise ConfigError(f"{spec.name} has no cell {asked.only!r}; its rows are {rows}; its columns {columns}")
+        raise ConfigError(
+            f"{spec.name} has no cell {asked.only!r} to run; its rows are {rows}; its columns {columns}; "
+            f"its readings {', '.join(spec.readings)}"
+        )
     return cells
 
 
@@ -181,6 +186,7 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
             measures=spec.measures,
             grid=spec.grid if spec.kind == "bound" else {},
             paper=paper,
+            short=not baseline and asked.epochs not in (None, chosen.get("epochs", Config.epochs)),
         )
         for reading in (spec.readings[:1] if baseline else spec.readings)
     ]

@@ -1,6 +1,7 @@
 """What a spec gave, as a file: docs/design/0012-results-files.md."""
 
 import json
+import shlex
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -59,7 +60,7 @@ def entry(spec: Spec, cell: Cell, outcome: dict[str, Any] | None, error: tuple[s
     metric = spec.metric
     run = (outcome or {}).get("run")
     verdict = None
-    if run is not None and cell.paper is not None and run[f"{metric}_mean"] is not None:
+    if run is not None and cell.paper is not None and not cell.short and run[f"{metric}_mean"] is not None:
         splits = spec.splits if isinstance(spec.splits, int) else 1
         verdict = judge_trials(run[metric], run["split_seeds"], cell.paper, splits).to_dict()
     held = {name: value for name, value in (outcome or {}).items() if name not in _OWN}
@@ -194,9 +195,7 @@ def _status(cell: Cell, outcome: dict[str, Any] | None) -> str:
 
 def _command(spec: Spec, asked: Asked) -> str:
     command = f"graphmix reproduce {spec.name}"
-    if asked.only is not None:
-        # Filled in parts, of which each cell's own command tells more.
-        return command
+    command += f" --only {shlex.quote(asked.only)}" if asked.only is not None else ""
     command += f" --trials {asked.trials}" if asked.trials else ""
     command += f" --epochs {asked.epochs}" if asked.epochs else ""
     return command + (f" --seed {asked.seed}" if asked.seed else "")

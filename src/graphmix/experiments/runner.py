@@ -37,6 +37,7 @@ class Stage:
         place: the cell in hand, by its place there; as many as there are after the last.
         part: what of it is in hand, where it is trained more than once.
         step: where training stands; None before it begins.
+        epochs: how many the cell in hand is trained for.
     """
 
     spec: Spec
@@ -45,6 +46,7 @@ class Stage:
     place: int
     part: str = ""
     step: Progress | None = None
+    epochs: int = 0
 
 
 Watch = Callable[[Stage], None]
@@ -131,10 +133,13 @@ def _run(
         old = before.get((cell.row, cell.column, cell.reading))
         if old is not None and (todo[place] or not wanted[place]):
             entries[place] = kept(spec, cell, old) or entries[place]
+    if command is None and any(entry["run"] and not wants for entry, wants in zip(entries, wanted, strict=True)):
+        # Filled in parts: no one command made it. Each cell has its own.
+        command = f"graphmix reproduce {spec.name}"
     for place in [place for place, missing in enumerate(todo) if missing]:
 
         def tell(part: str, step: Progress | None, place: int = place) -> None:
-            watch(Stage(spec, entries, todo, place, part, step))
+            watch(Stage(spec, entries, todo, place, part, step, cells[place].config.epochs))
 
         entries[place] = _entry(computer, spec, cells[place], tell, entries[place])
         todo[place] = False

@@ -69,7 +69,7 @@ def bound_tables(record: Record) -> list[dict[str, Any]]:
     """The theorem's numbers, a table per dataset; a dataset without them says why."""
     symbols = {
         "m": "m",
-        "unlabeled": "unlabelled",
+        "unlabeled": "unlabeled",
         "grid": "|Γ|",
         "delta": "δ",
         "c": "c",

@@ -18,10 +18,10 @@ MARKS = {
     "quoted": "❞",
 }
 MEANINGS = {
-    "reproduced": "within half a point of the paper's number, or within its spread and not to be told from it",
-    "higher": "above the paper's number, at the 5 % level",
-    "lower": "below the paper's number, at the 5 % level",
-    "undecided": "too few trials to tell",
+    "reproduced": "off by half a point at most, or not told from the paper's number and surely within its spread",
+    "higher": "above the paper's number by more than half a point, told from it at the 5 % level",
+    "lower": "below the paper's number by more than half a point, told from it at the 5 % level",
+    "undecided": "too few trials, or too much spread, or too few epochs, to tell",
     "failed": "the run broke off",
     "unavailable": "its data could not be had",
     "not run": "not run yet",
@@ -101,7 +101,7 @@ def count(cells: Iterable[Cell]) -> dict[str, int]:
 def summarise(cells: Sequence[Cell]) -> str:
     """Say how cells compare with the paper: "31 of 42 cells reproduced; 6 higher, 5 lower; 3 not run"."""
     counts = count(cells)
-    tested = sum(counts.get(word, 0) for word in ("reproduced", "higher", "lower"))
+    tested = sum(counts.get(word, 0) for word in ("reproduced", "higher", "lower", "undecided"))
     clauses = []
     if not tested:
         own = [cell for cell in cells if cell.status != "quoted"]
@@ -109,9 +109,9 @@ def summarise(cells: Sequence[Cell]) -> str:
         clauses.append(f"{done} of {len(own)} cell{'' if len(own) == 1 else 's'} done")
     else:
         clauses.append(f"{counts.get('reproduced', 0)} of {tested} cell{'' if tested == 1 else 's'} reproduced")
-        off = [f"{counts[word]} {word}" for word in ("higher", "lower") if word in counts]
+        off = [f"{counts[word]} {word}" for word in ("higher", "lower", "undecided") if word in counts]
         clauses += [", ".join(off)] if off else []
-    rest = ("undecided", "failed", "unavailable", "not run")
+    rest = ("failed", "unavailable", "not run")
     clauses += [f"{counts[word]} {word}" for word in rest if word in counts]
     return "; ".join(clauses)
 

@@ -79,6 +79,12 @@ class Fit:
     seconds: float
     network: Backbone | None = None
 
+    def __repr__(self) -> str:
+        config, percent = self.config, 100 * self.test_accuracy.double()
+        spread = f" ± {percent.std():.1f}" if len(percent) > 1 else ""
+        what = f"{config.method}, {config.backbone}, {len(self.trials)} trials × {config.epochs:,} epochs"
+        return f"Fit({what}: test accuracy {percent.mean():.1f}{spread} %, {self.seconds:.1f} s)"
+
     def model(self) -> Backbone:
         """The networks at their best epochs."""
         if self.network is not None:
