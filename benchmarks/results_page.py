@@ -34,7 +34,8 @@ def page() -> str:
         parts.append(
             f"## {record['title']}\n\n*{record['source']}.* {record['about']}\n\n{KINDS[record['kind']](record)}"
         )
-    return "\n".join(parts)
+    # A number and its spread stay on one line.
+    return "\n".join(parts).replace(" ± ", "\u00a0±\u00a0")
 
 
 def table(record: dict) -> str:

@@ -79,7 +79,7 @@ def test_a_changed_result_would_be_noticed(tables, monkeypatch):
         assert table() != shown[name], name
     # Line by line: every number of the page changes, and its words stay.
     lines = list(zip(whole.splitlines(), tables.page().splitlines(), strict=True))
-    tabled = [(one, two) for one, two in lines if one.startswith("|") and re.search(r"\d ± |-0\.\d{3}", one)]
+    tabled = [(one, two) for one, two in lines if one.startswith("|") and re.search(r"\d\s± ?|-0\.\d{3}", one)]
     quoted = [one for one, two in tabled if one == two]
     assert len(tabled) > 100
     # What stays the same are the rows that the paper quotes from the literature.

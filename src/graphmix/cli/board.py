@@ -23,8 +23,8 @@ MARKS = {
     "lower": ("▼", "red"),
     "undecided": ("?", "yellow"),
     "done": ("✓", "green"),
-    "failed": ("✗ failed", "bold red"),
-    "unavailable": ("no data", "dim"),
+    "failed": ("✗", "bold red"),
+    "unavailable": ("–", "dim"),
     "to do": ("·", "dim"),
 }
 
