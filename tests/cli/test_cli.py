@@ -49,7 +49,7 @@ def test_every_hyperparameter_reaches_the_run(tmp_path):
         "trials": 2, "seed": 11,
     }  # fmt: skip
     options = [part for name, value in chosen.items() for part in (f"--{name.replace('_', '-')}", value)]
-    result = graphmix("train", "synthetic", *options, "--bias", "--no-binarise", "--json", cwd=tmp_path)
+    result = graphmix("train", "synthetic", *options, "--bias", "--no-binarise", "--json", "--no-report", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
     assert {name: answer[name] for name in chosen} == chosen
@@ -269,7 +269,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
 
 def test_an_interrupted_demo_goes_on(tmp_path):
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "https_proxy": "http://127.0.0.1:9"}
-    small = ["demo", "--trials", "2", "--epochs", "8", "--device", "cpu", "--out", "d"]
+    small = ["demo", "--trials", "2", "--epochs", "8", "--device", "cpu", "--no-report", "--out", "d"]
     first = graphmix(*small, cwd=tmp_path, **offline)
     assert first.returncode == 0, first.stderr
     (tmp_path / "d" / "graphmix" / "results.json").unlink()
@@ -350,13 +350,13 @@ def test_demo_without_network_says_so_and_runs_on_the_synthetic_graph(tmp_path):
     assert "Citeseer" in told
     assert "synthetic" in told
     assert "GraphMix(GCN)" in result.stdout
-    folder = tmp_path / result.stdout.split("Runs written to ")[1].strip()
-    assert {path.name for path in folder.iterdir()} == {"graphmix", "supervised"}
+    folder = tmp_path / result.stdout.split("Runs written to ")[1].splitlines()[0].strip()
+    assert {path.name for path in folder.iterdir()} == {"graphmix", "supervised", "report.html"}
 
 
 @pytest.mark.data
 def test_demo_on_citeseer_shows_the_papers_numbers(tmp_path, data_root):
-    result = graphmix("demo", "--trials", "2", "--epochs", "4", "--data-root", data_root, cwd=tmp_path)
+    result = graphmix("demo", "--trials", "2", "--epochs", "4", "--no-report", "--data-root", data_root, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "70.61 ± 0.22" in result.stdout
     assert "74.72 ± 0.59" in result.stdout
@@ -364,7 +364,19 @@ def test_demo_on_citeseer_shows_the_papers_numbers(tmp_path, data_root):
 
 def test_progress_shows_epoch_accuracy_and_time_left_on_a_terminal(tmp_path):
     screen, terminal = pty.openpty()
-    command = [sys.executable, "-m", "graphmix", "train", "synthetic", "--trials", "2", "--epochs", "150", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "graphmix",
+        "train",
+        "synthetic",
+        "--trials",
+        "2",
+        "--epochs",
+        "150",
+        "--json",
+        "--no-report",
+    ]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "140", "TERM": "xterm-256color"}
     process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)

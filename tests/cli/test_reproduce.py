@@ -25,8 +25,8 @@ def test_the_list_names_every_table_and_figure(tmp_path):
     [
         ([], ["name a table or figure, or all", "--list"]),
         (["table-9"], ["there is no table or figure 'table-9'; there are standard-split"]),
-        (["links", "--only", "MLP/Cora"], ["links has no cell 'MLP/Cora'; its rows are DeepWalk"]),
-        (["standard-split", "--only", "BVAT"], ["standard-split has no cell 'BVAT'"]),
+        (["links", "--only", "MLP/Cora"], ["links has no cell 'MLP/Cora' to run; its rows are DeepWalk, GCN"]),
+        (["standard-split", "--only", "BVAT"], ["standard-split has no cell 'BVAT' to run"]),
         (["all", "--only", "MLP/Rome"], ["no table or figure has a cell 'MLP/Rome'"]),
         (["links", "--trials", "0"], ["--trials"]),
         (["links", "--device", "abacus"], ["abacus"]),

@@ -9,7 +9,7 @@ from command_line import QUICK, graphmix, refused, save
 
 
 def train(*arguments, cwd, **environment):
-    result = graphmix("train", *arguments, "--json", "--out", "run", cwd=cwd, **environment)
+    result = graphmix("train", *arguments, "--json", "--no-report", "--out", "run", cwd=cwd, **environment)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return json.loads(result.stdout)
@@ -44,7 +44,7 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     assert answer["test_accuracy_mean"] > 50
     assert json.loads((tmp_path / "run" / "results.json").read_text())["test_accuracy"] == answer["test_accuracy"]
     refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "holds a finished run")
-    table = graphmix("train", "synthetic", "--method", method, "--out", "other", cwd=tmp_path).stdout
+    table = graphmix("train", "synthetic", "--method", method, "--no-report", "--out", "other", cwd=tmp_path).stdout
     assert {"label-propagation": "Label propagation", "deepwalk": "DeepWalk"}[method] in table
 
 
@@ -117,6 +117,6 @@ def test_links_are_trained_like_nodes_and_judged_by_f1(tmp_path, data_root):
     arguments = ["bitcoin-alpha", "--trials", "2", "--epochs", "6", "--hidden", "8", "--device", "cpu"]
     answer = train(*arguments, cwd=tmp_path, GRAPHMIX_DATA=str(data_root))
     assert (answer["split"], answer["rarest_class"], answer["select_by"]) == ("random", "negative", "macro-f1")
-    shown = graphmix("train", *arguments, cwd=tmp_path, GRAPHMIX_DATA=str(data_root)).stdout
+    shown = graphmix("train", *arguments, "--no-report", cwd=tmp_path, GRAPHMIX_DATA=str(data_root)).stdout
     assert "macro F1" in shown
     assert "rarer" in shown

@@ -31,10 +31,16 @@ def test_the_whole_list_is_there():
     assert len(names()) == 12
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One results folder: tables that share cells have them computed once."""
+    return tmp_path_factory.mktemp("results")
+
+
 @pytest.mark.parametrize("name", names())
-def test_a_spec_runs_small_and_its_report_draws(name, tmp_path):
+def test_a_spec_runs_small_and_its_report_draws(name, shared):
     spec = load_spec(name)
-    (record,) = reproduce([spec], Asked(trials=2, epochs=3), tmp_path, device="cpu", load=tiny)
+    (record,) = reproduce([spec], Asked(trials=2, epochs=3), shared, device="cpu", load=tiny)
     wanted = [cell for cell in plan(spec, Asked()) if cell.method is not None]
     done = [cell for cell in record["cells"] if cell["status"] == "done"]
     assert [cell["error"] for cell in record["cells"] if cell["error"]] == []
@@ -42,7 +48,7 @@ def test_a_spec_runs_small_and_its_report_draws(name, tmp_path):
     assert {cell["run"]["trials"] for cell in done if cell["run"]} <= {2}
     # Three epochs are not the paper's: no verdict.
     assert all(cell["verdict"] is None for cell in done if cell["run"] and cell["run"].get("epochs"))
-    assert spec.title in render(read(tmp_path))
+    assert spec.title in render(read(shared / f"{name}.json"))
 
 
 @pytest.mark.parametrize("name", names())

@@ -63,7 +63,7 @@ def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results
     assert summarise(drawn.cells) == (
         "2 of 5 cells reproduced; 1 higher, 1 lower, 1 undecided; 1 failed; 1 unavailable; 1 not run"
     )
-    assert headline(read(results_folder)).startswith("3 of 5 cells reproduced; 1 higher, 1 lower;")
+    assert headline(read(results_folder)).startswith("3 of 6 cells reproduced; 1 higher, 1 lower, 1 undecided;")
 
 
 def test_numbers_in_words() -> None:

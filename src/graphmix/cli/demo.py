@@ -59,13 +59,15 @@ def demo(
         results.append(run.results)
         warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
-    if write_page:
-        write_report(folder, folder / "report.html", quiet=as_json)
     if as_json:
         typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
+        if write_page:
+            write_report(folder, folder / "report.html", quiet=True)
         return
     output.print(results_table(results, title))
     output.print(f"Runs written to {folder}", markup=False, soft_wrap=True)
+    if write_page:
+        write_report(folder, folder / "report.html")
 
 
 def _citeseer_or_synthetic(data_root: Path | None) -> Dataset:

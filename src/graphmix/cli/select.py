@@ -12,7 +12,7 @@ from graphmix.cli.board import Board
 from graphmix.cli.data import DataRoot
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder, spread
-from graphmix.errors import ConfigError
+from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
 from graphmix.experiments.names import title
 from graphmix.experiments.records import source_commit
@@ -52,6 +52,8 @@ def select(
     name = data.resolve(dataset)
     info = data.DATASETS.get(name)
     rule = split or (info.split if info else data.PUBLIC)
+    if data.is_file(name) and not Path(name).is_file():
+        raise DataError(f"{name} is not there")
     usual = Config.for_dataset(name, reading=reading, backbone=backbone)
     spec = Spec(
         name=f"select-{Path(name).stem}-{backbone}",

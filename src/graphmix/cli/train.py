@@ -175,16 +175,18 @@ def train(
         results = run.results
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
-    if write_page:
-        write_report(folder, folder / "report.html", quiet=as_json)
     if as_json:
         typer.echo(json.dumps(results | {"out": str(folder)}, allow_nan=False))
+        if write_page:
+            write_report(folder, folder / "report.html", quiet=True)
         return
     different = "" if masks.num_splits == 1 else f" ({len(set(masks.seeds or seeds))} different)"
     reading_note = "" if method in BASELINES else f", reading “{config.reading}”"
     title = f"{graph.name}, {masks.name} split{different}{reading_note}"
     output.print(results_table([results], title, metrics_of(dataset)))
     output.print(f"Run written to {folder}", markup=False, soft_wrap=True)
+    if write_page:
+        write_report(folder, folder / "report.html")
 
 
 def _number(text: str) -> float | str:
