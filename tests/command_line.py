@@ -6,11 +6,12 @@ import sys
 
 import numpy as np
 
+COMMAND = [sys.executable, "-m", "graphmix"]
 QUICK = ["--trials", "2", "--epochs", "8", "--device", "cpu", "--no-report"]
 
 
 def graphmix(*arguments, cwd, **environment):
-    command = [sys.executable, "-m", "graphmix", *map(str, arguments)]
+    command = [*COMMAND, *map(str, arguments)]
     variables = {key: value for key, value in os.environ.items() if key not in ("GRAPHMIX_DATA", "GRAPHMIX_CACHE")}
     variables |= {"OMP_NUM_THREADS": "1", "GRAPHMIX_CACHE": str(cwd / "cache"), "COLUMNS": "100"} | environment
     return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=300)

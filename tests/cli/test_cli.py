@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import QUICK, arrays, graphmix, refused, save
+from command_line import COMMAND, QUICK, arrays, graphmix, refused, save
 
 
 def test_train_prints_exactly_one_json_object(tmp_path):
@@ -233,19 +233,8 @@ def test_divergence_is_said(tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "graphmix",
-        "train",
-        "synthetic",
-        "--trials",
-        "9",  # several seconds' worth after the first: this process may not be woken at once
-        "--epochs",
-        "150",
-        "--chunk",
-        "1",
-    ]
+    # Several seconds' worth after the first trial: this process may not be woken at once.
+    command = [*COMMAND, "train", "synthetic", "--trials", "9", "--epochs", "150", "--chunk", "1"]
     command += ["--device", "cpu", "--json", "--out", "run"]
     variables = os.environ | {"OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -364,19 +353,7 @@ def test_demo_on_citeseer_shows_the_papers_numbers(tmp_path, data_root):
 
 def test_progress_shows_epoch_accuracy_and_time_left_on_a_terminal(tmp_path):
     screen, terminal = pty.openpty()
-    command = [
-        sys.executable,
-        "-m",
-        "graphmix",
-        "train",
-        "synthetic",
-        "--trials",
-        "2",
-        "--epochs",
-        "150",
-        "--json",
-        "--no-report",
-    ]
+    command = [*COMMAND, "train", "synthetic", "--trials", "2", "--epochs", "150", "--json", "--no-report"]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "140", "TERM": "xterm-256color"}
     process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)

@@ -3,12 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 import time
 
 import pytest
 
-from command_line import QUICK, graphmix, refused, save
+from command_line import COMMAND, QUICK, graphmix, refused, save
 from graphmix.experiments.spec import names
 
 FEW = ["--trials", "2", "--epochs", "5", "--device", "cpu"]
@@ -171,7 +170,7 @@ def test_select_refuses_what_it_cannot_search(arguments, parts, tmp_path):
 @pytest.mark.data
 def test_the_whole_paper_in_small(tmp_path, data_root):
     started = time.monotonic()
-    command = [sys.executable, "-m", "graphmix", "reproduce", "all", "--trials", "2", "--epochs", "50"]
+    command = [*COMMAND, "reproduce", "all", "--trials", "2", "--epochs", "50"]
     command += ["--device", "cpu", "--out", str(tmp_path / "all")]
     variables = os.environ | {"OMP_NUM_THREADS": "2", "GRAPHMIX_DATA": str(data_root)}
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphmix
+from command_line import COMMAND
 from graphmix.data import SourceUnavailable, make_split, synthetic
 from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Asked
@@ -305,7 +305,7 @@ SLOW_ENOUGH = ["--trials", "4", "--epochs", "60", "--device", "cpu", "--no-repor
 @pytest.mark.data
 def test_killed_in_the_middle_it_goes_on_and_gives_the_same_bytes(tmp_path, data_root):
     def start(out):
-        command = [sys.executable, "-m", "graphmix", "reproduce", "ablation", *SLOW_ENOUGH, "--out", str(out)]
+        command = [*COMMAND, "reproduce", "ablation", *SLOW_ENOUGH, "--out", str(out)]
         variables = os.environ | {"OMP_NUM_THREADS": "1", "GRAPHMIX_DATA": str(data_root)}
         return subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
 

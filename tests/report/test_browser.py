@@ -3,7 +3,7 @@
 import copy
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,21 +48,31 @@ def points(traces: list[dict[str, Any]]) -> int:
 
 
 @pytest.fixture(scope="module")
-def demo(browser: Any, make: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    folder = tmp_path_factory.mktemp("demo")
-    write(read(make.demo(folder / "runs")), folder / "report.html")
-    watched = Watched(browser, folder / "report.html")
-    yield watched
-    watched.page.close()
+def open_page(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Callable[[Path], Path]], Watched]]:
+    """Open the report of what a function makes in a folder; all pages are closed at the end."""
+    opened = []
+
+    def watch(make_in: Callable[[Path], Path]) -> Watched:
+        folder = tmp_path_factory.mktemp("report")
+        write(read(make_in(folder / "shown")), folder / "report.html")
+        opened.append(Watched(browser, folder / "report.html"))
+        return opened[-1]
+
+    yield watch
+    for watched in opened:
+        watched.page.close()
 
 
 @pytest.fixture(scope="module")
-def results(browser: Any, make: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    folder = tmp_path_factory.mktemp("results")
-    write(read(make.results(folder / "results")), folder / "report.html")
-    watched = Watched(browser, folder / "report.html")
-    yield watched
-    watched.page.close()
+def demo(open_page: Any, make: Any) -> Watched:
+    return open_page(make.demo)
+
+
+@pytest.fixture(scope="module")
+def results(open_page: Any, make: Any) -> Watched:
+    return open_page(make.results)
 
 
 def test_charts_wait_until_they_come_into_view(results: Watched) -> None:

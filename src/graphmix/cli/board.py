@@ -131,7 +131,7 @@ def _word(cell: dict[str, Any]) -> str:
 def _mark(cell: dict[str, Any]) -> Text:
     word = _word(cell)
     sign, style = MARKS[word]
-    text = Text(sign if word in sign else f"{sign} {word}", style=style)
+    text = Text(f"{sign} {word}", style=style)
     failed = len((cell["run"] or {}).get("diverged", []))
     return text.append(f"\n{failed} of {cell['run']['trials']} trials failed", style="red") if failed else text
 

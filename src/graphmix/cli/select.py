@@ -14,10 +14,10 @@ from graphmix.cli.report import write_report
 from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder, spread
 from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
-from graphmix.experiments.names import title
 from graphmix.experiments.records import source_commit
 from graphmix.experiments.runner import loader, reproduce
-from graphmix.experiments.spec import EACH, Column, Row, Spec, load_spec
+from graphmix.experiments.selection import search_spec
+from graphmix.experiments.spec import Spec, load_spec
 from graphmix.models import BACKBONES
 from graphmix.training import Config
 
@@ -50,33 +50,22 @@ def select(
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
     name = data.resolve(dataset)
-    info = data.DATASETS.get(name)
-    rule = split or (info.split if info else data.PUBLIC)
     if data.is_file(name) and not Path(name).is_file():
         raise DataError(f"{name} is not there")
-    usual = Config.for_dataset(name, reading=reading, backbone=backbone)
-    spec = Spec(
-        name=f"select-{Path(name).stem}-{backbone}",
-        title=f"α and γ of {title('graphmix', backbone)} on {name}",
-        source="grid search by validation accuracy",
-        about="The point with the best mean validation accuracy is trained again with fresh seeds.",
-        kind="selection",
-        trials=trials,
-        splits=splits or (EACH if trials < 10 else 10),
-        readings=(reading,),
-        metric="test_macro_f1" if usual.select_by == "macro-f1" else "test_accuracy",
-        rows=(Row(name=title("graphmix", backbone), settings={"method": "graphmix", "backbone": backbone}),),
-        columns=(Column(name=name, settings={"dataset": name, "split": rule}),),
-        grid={"alphas": _values("alphas", alphas), "gammas": _values("gammas", gammas)},
-    )
+    grid = {"alphas": _values("alphas", alphas), "gammas": _values("gammas", gammas)}
+    spec = search_spec(name, grid, backbone=backbone, reading=reading, split=split, splits=splits, trials=trials)
     asked = Asked(trials=trials, epochs=epochs, seed=seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
     with resumable(same_folder(folder)), Board([spec], asked) as board:
-        load, commit = loader(data_root, report), source_commit()
-        again = f"graphmix select {dataset} --alphas {alphas} --gammas {gammas} --backbone {backbone} --trials {trials}"
-        again += f" --reading {reading} --split {rule} --seed {seed}" + (f" --epochs {epochs}" if epochs else "")
         (record,) = reproduce(
-            [spec], asked, folder, device=device, load=load, commit=commit, watch=board.watch, command=again
+            [spec],
+            asked,
+            folder,
+            device=device,
+            load=loader(data_root, report),
+            commit=source_commit(),
+            watch=board.watch,
+            command=_command(dataset, spec, asked, alphas, gammas),
         )
     cell = record["cells"][0]
     if cell["run"] is None:
@@ -91,6 +80,15 @@ def select(
     output.print(f"Record written to {folder}", markup=False, soft_wrap=True)
     if write_page:
         write_report(folder, folder / "report.html")
+
+
+def _command(dataset: str, spec: Spec, asked: Asked, alphas: str, gammas: str) -> str:
+    """What makes the record again."""
+    settings = dict(spec.rows[0].settings) | dict(spec.columns[0].settings)
+    command = f"graphmix select {dataset} --alphas {alphas} --gammas {gammas} --backbone {settings['backbone']}"
+    command += f" --trials {asked.trials} --reading {spec.readings[0]} --split {settings['split']} --seed {asked.seed}"
+    command += f" --splits {spec.splits}" if isinstance(spec.splits, int) else ""
+    return command + (f" --epochs {asked.epochs}" if asked.epochs else "")
 
 
 def _grid_table(cell: dict[str, Any], dataset: str) -> Table:

@@ -7,12 +7,13 @@ from graphmix.data.graph import Graph
 from graphmix.data.masks import Split
 from graphmix.data.npz import read_npz, write_npz
 from graphmix.data.sources import SourceUnavailable
-from graphmix.data.splits import PUBLIC, make_split, split_seeds
+from graphmix.data.splits import PUBLIC, SPLITS, make_split, split_seeds
 from graphmix.data.synthetic import synthetic
 
 __all__ = [
     "DATASETS",
     "PUBLIC",
+    "SPLITS",
     "Dataset",
     "DatasetInfo",
     "Graph",

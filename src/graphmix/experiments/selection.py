@@ -3,10 +3,62 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from graphmix import data
 from graphmix.experiments.cells import Cell
+from graphmix.experiments.names import title
+from graphmix.experiments.spec import EACH, Column, Row, Spec
+from graphmix.training import Config
+
+
+def search_spec(
+    dataset: str,
+    grid: Mapping[str, tuple[float, ...]],
+    *,
+    backbone: str = "gcn",
+    reading: str = "paper",
+    split: str | None = None,
+    splits: int | None = None,
+    trials: int,
+) -> Spec:
+    """A search for α and γ on any dataset, as a spec of one cell.
+
+    Args:
+        dataset: a key of `graphmix.data.DATASETS`, or the path of an .npz file.
+        grid: the values of "alphas" and "gammas".
+        backbone: the network.
+        reading: whose other hyperparameters.
+        split: a split by name; the dataset's usual one when not given.
+        splits: how many different splits the trials take in turn; 10 when not given, or one for each trial if fewer.
+        trials: at each point, and of the choice.
+
+    Raises:
+        ConfigError: the backbone or the reading does not exist.
+    """
+    info = data.DATASETS.get(dataset)
+    usual, name = Config.for_dataset(dataset, reading=reading, backbone=backbone), title("graphmix", backbone)
+    return Spec(
+        name=f"select-{Path(dataset).stem}-{backbone}",
+        title=f"α and γ of {name} on {dataset}",
+        source="grid search by validation accuracy",
+        about="The point with the best mean validation accuracy is trained again with fresh seeds.",
+        kind="selection",
+        trials=trials,
+        splits=splits or (EACH if trials < data.SPLITS else data.SPLITS),
+        readings=(reading,),
+        metric="test_macro_f1" if usual.select_by == "macro-f1" else "test_accuracy",
+        rows=(Row(name=name, settings={"method": "graphmix", "backbone": backbone}),),
+        columns=(
+            Column(
+                name=dataset,
+                settings={"dataset": dataset, "split": split or (info.split if info else data.PUBLIC)},
+            ),
+        ),
+        grid=grid,
+    )
 
 
 def grid_cells(cell: Cell, grid: Mapping[str, Sequence[float]]) -> list[Cell]:
