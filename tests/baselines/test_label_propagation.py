@@ -31,6 +31,16 @@ def test_on_a_path_probabilities_fall_linearly_between_the_labeled_ends():
     assert_close(label_propagation(graph, split, [0])[0, :, 0], normalised, atol=1e-3, rtol=0)
 
 
+def test_heavier_edges_pull_harder():
+    edges, y = [[0, 1], [1, 2]], [0, -1, 1]
+    graph = Graph.build(np.eye(3), edges, y, 2, weights=[3.0, 1.0])
+    split = Split.build([True, False, True], [False, True, False], [False] * 3)
+    held = harmonic(
+        _mean_of_neighbours(graph), torch.eye(2)[[0, 0, 1]] * split.train[..., None], split.train[..., None]
+    )
+    assert_close(held[0, 1], torch.tensor([0.75, 0.25]))
+
+
 def test_nodes_that_no_label_reaches_get_the_labels_frequencies():
     graph, split = build([[0, 1], [1, 2]], [0, 1, 1, 1, 0], [1, 1, 1, 0, 0])
     assert_close(label_propagation(graph, split, [0])[0, 3:], torch.tensor([[1 / 3, 2 / 3]] * 2))

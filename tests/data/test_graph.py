@@ -125,6 +125,10 @@ WRONG = [
     ({"edges": [[0, -1], [1, 2]]}, r"edge 1 \(-1, 2\) is to node -1, but the graph has 3 nodes"),
     ({"edges": [[0, 1], [1, 2], [2, 0]]}, r"edges must be \[2, edges\], but their shape is \[3, 2\]"),
     ({"edges": [[0.5, 1], [1, 2]]}, r"edges must hold whole numbers, but its type is float64"),
+    ({"weights": [1.0, -2.0]}, r"edge 1 weighs -2.0; a weight must be from 0"),
+    ({"weights": [NAN, 1.0]}, r"edge 0 weighs nan"),
+    ({"weights": [1.0]}, r"edge weights must be numbers \[2\], but they are float64 \[1\]"),
+    ({"weights": ["a", "b"]}, r"edge weights must be numbers"),
     ({"y": [0, 1]}, r"one label for each of x's 3 nodes, but its shape is \[2\]"),
     ({"y": [0, 5, 1], "num_classes": 2}, r"node 1 has label 5, outside the 2 classes"),
     ({"y": [0, 1, -2]}, r"node 2 has label -2, outside the 2 classes"),
@@ -193,6 +197,44 @@ def test_propagation_is_that_of_pytorch_geometric(seed):
     expected = torch.zeros(nodes, nodes, dtype=torch.float64)
     expected[index[1], index[0]] = weight
     torch.testing.assert_close(graph.propagation.to_dense(), expected.float())
+
+
+def test_weights_of_repeats_are_summed_and_of_two_directions_averaged_and_nothing_weighs_nothing():
+    # 0→1 twice, 1→0 once; 1→2 one way; 2→0 weighs nothing; a loop.
+    graph = path_graph(edges=[[0, 0, 1, 1, 2, 2], [1, 1, 0, 2, 0, 2]], weights=[1.0, 2.0, 5.0, 0.5, 0.0, 9.0])
+    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    assert graph.edge_weights.tolist() == [4.0, 4.0, 0.5, 0.5]
+    assert graph.num_edges == 2
+    assert path_graph().edge_weights is None
+
+
+def test_listing_every_weighted_edge_both_ways_changes_nothing():
+    edges, weights = np.array([[0, 1], [1, 2]]), np.array([2.0, 3.0])
+    once = path_graph(edges=edges, weights=weights)
+    twice = path_graph(edges=np.hstack([edges, edges[::-1]]), weights=np.tile(weights, 2))
+    assert torch.equal(once.edge_weights, twice.edge_weights)
+    assert torch.equal(once.propagation.to_dense(), twice.propagation.to_dense())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weighted_propagation_is_that_of_pytorch_geometric(seed):
+    gcn_conv = pytest.importorskip("torch_geometric.nn.conv.gcn_conv")
+    rng = np.random.default_rng(seed)
+    nodes, edges = 30, rng.integers(30, size=(2, 60))
+    graph = Graph.build(np.ones((nodes, 1)), edges, [0] * nodes, weights=rng.random(60) * 3)
+    index, weight = gcn_conv.gcn_norm(graph.edge_index, graph.edge_weights.double(), num_nodes=nodes)
+    expected = torch.zeros(nodes, nodes, dtype=torch.float64)
+    expected[index[1], index[0]] = weight
+    torch.testing.assert_close(graph.propagation.to_dense(), expected.float())
+    order = torch.from_numpy(rng.permutation(nodes))
+    moved = graph.permuted(order)
+    torch.testing.assert_close(moved.propagation.to_dense(), graph.propagation.to_dense()[order][:, order])
+
+
+def test_edges_that_all_weigh_one_are_edges_without_weights():
+    weighed, plain = path_graph(weights=[1, 1]), path_graph()
+    assert torch.equal(weighed.edge_index, plain.edge_index)
+    assert torch.equal(weighed.propagation.to_dense(), plain.propagation.to_dense())
 
 
 @pytest.mark.gpu

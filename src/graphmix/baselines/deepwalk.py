@@ -36,6 +36,8 @@ def deepwalk(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.
     """
+    if graph.edge_weights is not None:
+        raise DataError("DeepWalk's walks here do not heed edge weights; leave the weights out")
     y, train = graph.y.cpu().numpy(), split.train.cpu().numpy()
     edges = graph.edge_index.cpu().numpy()
     results = []

@@ -15,15 +15,10 @@ MOST_STEPS = 1000
 _CLOSE = 1e-5
 
 
-@torch.no_grad()
 def label_propagation(
     graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[int], None] | None = None
 ) -> Tensor:
-    """Give every node the mean of its neighbours' class probabilities, the labeled ones keeping their labels.
-
-    The result of doing so again and again is the harmonic function of Zhu, Ghahramani and Lafferty (2003), here with
-    their class mass normalisation: where labels are few, one class would otherwise flood the graph. Nothing in it is
-    random. Nodes that no label reaches get the training labels' frequencies.
+    """Spread the training labels by `propagate`; nothing in it is random.
 
     Args:
         graph: the graph, of which only the edges and the training labels are used.
@@ -34,16 +29,33 @@ def label_propagation(
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.
     """
-    graph, train = graph.to("cpu"), split.train.cpu()
+    return propagate(graph, split.train).expand(len(seeds), -1, -1)
+
+
+@torch.no_grad()
+def propagate(graph: Graph, known: Tensor) -> Tensor:
+    """Give every node the mean, by weight, of its neighbours' class probabilities, the labeled ones keeping theirs.
+
+    The result of doing so again and again is the harmonic function of Zhu, Ghahramani and Lafferty (2003), here with
+    their class mass normalisation: where labels are few, one class would otherwise flood the graph. Nodes that no
+    label reaches get the labels' frequencies.
+
+    Args:
+        graph: the graph.
+        known: bool `[splits, nodes]`, the nodes whose labels are used.
+
+    Returns:
+        Probabilities `[splits, nodes, classes]`, rows sum to 1.
+    """
+    graph, known = graph.to("cpu"), known.cpu()
     classes = F.one_hot(graph.y.clamp_min(0), graph.num_classes).float()
-    labels = classes * train[..., None]  # [splits, nodes, classes]
-    frequencies = labels.sum(dim=1, keepdim=True) / train.sum(dim=1)[:, None, None]
-    spread = harmonic(graph.derived(_mean_of_neighbours), labels, train[..., None])
+    labels = classes * known[..., None]  # [splits, nodes, classes]
+    frequencies = labels.sum(dim=1, keepdim=True) / known.sum(dim=1)[:, None, None]
+    spread = harmonic(graph.derived(_mean_of_neighbours), labels, known[..., None])
     # As much of each class over all nodes as its share among the labels.
     spread = spread * frequencies / spread.sum(dim=1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
     total = spread.sum(dim=2, keepdim=True)
-    reached = torch.where(total > 0, spread / total, frequencies)
-    return reached.expand(len(seeds), -1, -1)
+    return torch.where(total > 0, spread / total, frequencies)
 
 
 def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor) -> Tensor:
@@ -68,5 +80,6 @@ def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor) -> Tensor:
 
 def _mean_of_neighbours(graph: Graph) -> SparseMatrix:
     row, col = graph.edge_index.cpu().numpy()
-    degree = np.bincount(row, minlength=graph.num_nodes)
-    return SparseMatrix.from_scipy(sp.csr_array((1.0 / degree[row], (row, col)), shape=(graph.num_nodes,) * 2))
+    weights = np.ones(len(row)) if graph.edge_weights is None else graph.edge_weights.double().cpu().numpy()
+    degree = np.bincount(row, weights, minlength=graph.num_nodes)
+    return SparseMatrix.from_scipy(sp.csr_array((weights / degree[row], (row, col)), shape=(graph.num_nodes,) * 2))

@@ -14,6 +14,8 @@ from graphmix.sparse import SparseMatrix
 
 UNKNOWN = -1
 MOST_CLASSES = 1_000_000
+# Sums of a million such weights are finite in float32 still.
+MOST_WEIGHT = 1e30
 
 
 def as_features(x: Any) -> Features:
@@ -98,6 +100,38 @@ def undirected(pairs: NDArray[np.int64], nodes: int) -> Tensor:
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return torch.from_numpy(np.stack([keys // nodes, keys % nodes]))
+
+
+def check_weights(weights: object, entries: int) -> NDArray[np.float64]:
+    """Take in what each edge weighs: finite numbers from 0 up `[entries]`."""
+    array = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else np.asarray(weights)
+    if array.shape != (entries,) or (array.size and array.dtype.kind not in "biuf"):
+        raise DataError(f"edge weights must be numbers [{entries}], but they are {array.dtype} {list(array.shape)}")
+    wrong = np.flatnonzero(~np.isfinite(array) | (array < 0) | (array > MOST_WEIGHT))
+    if len(wrong):
+        raise DataError(f"edge {wrong[0]} weighs {array[wrong[0]]}; a weight must be from 0 to {MOST_WEIGHT:g}")
+    return array.astype(np.float64)
+
+
+def weigh(pairs: NDArray[np.int64], weights: NDArray[np.float64], nodes: int) -> tuple[Tensor, Tensor]:
+    """Clean edges `[2, entries]` that weigh `[entries]`: `undirected` of those that weigh anything, and their weights.
+
+    An edge that comes again in the same direction weighs the sum; one that comes in both directions the mean of the
+    two, so that listing every edge both ways changes nothing.
+
+    Returns:
+        int64 `[2, 2 * edges]` and float32 `[2 * edges]`, equal for both directions of an edge.
+    """
+    used = (weights > 0) & (pairs[0] != pairs[1])
+    (source, target), weights = pairs[:, used], weights[used]
+    directed = sp.csr_array((weights, (source, target)), shape=(nodes, nodes))
+    ways = sp.csr_array((np.ones(directed.nnz), directed.indices, directed.indptr), shape=(nodes, nodes))
+    total, count = (sp.csr_array(matrix + matrix.T) for matrix in (directed, ways))
+    for matrix in (total, count):
+        matrix.sort_indices()
+    row = np.repeat(np.arange(nodes), np.diff(total.indptr))
+    index = np.stack([row, total.indices.astype(np.int64)])
+    return torch.from_numpy(index), torch.from_numpy((total.data / count.data).astype(np.float32))
 
 
 def _as_integers(values: object, what: str) -> NDArray[Any]:

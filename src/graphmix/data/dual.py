@@ -85,6 +85,11 @@ class SharedEnds:
         """The links."""
         return (self.ends,)
 
+    @property
+    def weights(self) -> Tensor | None:
+        """None: two links share a user or do not."""
+        return None
+
     @cached_property
     def num_edges(self) -> int:
         """How many pairs of links share a user: each node's degree, summed and halved."""

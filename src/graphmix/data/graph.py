@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from graphmix.data.checks import as_features, check_edges, check_labels, count_classes, undirected
+from graphmix.data.checks import as_features, check_edges, check_labels, check_weights, count_classes, undirected, weigh
 from graphmix.data.features import Features, row_normalise
 from graphmix.data.structure import Edges, Structure
 from graphmix.errors import DataError
@@ -52,6 +52,7 @@ class Graph:
         name: str = "graph",
         class_names: Sequence[str] | None = None,
         *,
+        weights: object = None,
         normalise: bool = True,
     ) -> "Graph":
         """Validate and clean a graph; the result is on the CPU.
@@ -63,6 +64,8 @@ class Graph:
             num_classes: counted from `class_names`, or else from `y`, when not given.
             name: what to call the graph.
             class_names: `[classes]`.
+            weights: `[entries]`, what each edge weighs beside the self-loop's 1; one of 0 is left out. All 1 when
+                not given. Repeats are summed, the two directions of an edge averaged.
             normalise: whether to scale every row of x so that its absolute values sum to 1, as the paper's models
                 expect; leave it out for features that are scaled already.
 
@@ -74,7 +77,12 @@ class Graph:
         names = None if class_names is None else tuple(class_names)
         labels = check_labels(y, nodes)
         classes = count_classes(labels, num_classes, names)
-        structure = Edges(undirected(check_edges(edges, nodes), nodes), nodes)
+        pairs = check_edges(edges, nodes)
+        if weights is None:
+            structure = Edges(undirected(pairs, nodes), nodes)
+        else:
+            index, weighed = weigh(pairs, check_weights(weights, pairs.shape[1]), nodes)
+            structure = Edges(index, nodes, weighed)
         return cls(features, structure, torch.from_numpy(labels), classes, name, names)
 
     def __repr__(self) -> str:
@@ -104,6 +112,11 @@ class Graph:
             DataError: the edges of a dual graph are too many to list.
         """
         return self.structure.edge_index
+
+    @property
+    def edge_weights(self) -> Tensor | None:
+        """What each direction of an edge weighs: float32 `[2 * edges]`; None where all weigh 1."""
+        return self.structure.weights
 
     @property
     def propagation(self) -> SparseMatrix | Chain | None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphmix.data.checks import undirected
+from graphmix.data.checks import undirected, weigh
 from graphmix.sparse import Chain, SparseMatrix
 
 
@@ -19,6 +19,10 @@ class Structure(Protocol):
     @property
     def edge_index(self) -> Tensor:
         """Both directions of every edge: int64 `[2, 2 * edges]`, sorted, no self-loops, no repeats."""
+
+    @property
+    def weights(self) -> Tensor | None:
+        """What each direction of an edge weighs: float32 `[2 * edges]`; None where all weigh 1."""
 
     @property
     def num_edges(self) -> int:
@@ -50,10 +54,12 @@ class Edges:
     Attributes:
         edge_index: int64 `[2, 2 * edges]`: both directions of every edge, sorted, no self-loops, no repeats.
         num_nodes: how many nodes they are among.
+        weights: float32 `[2 * edges]`, above 0 and equal for both directions of an edge; None where all weigh 1.
     """
 
     edge_index: Tensor
     num_nodes: int
+    weights: Tensor | None = None
 
     @classmethod
     def none(cls, num_nodes: int, device: torch.device) -> "Edges":
@@ -72,28 +78,34 @@ class Edges:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """The list."""
-        return (self.edge_index,)
+        """The list, and the weights where there are some."""
+        return (self.edge_index,) if self.weights is None else (self.edge_index, self.weights)
 
     @cached_property
     def propagation(self) -> SparseMatrix | None:
-        """D^-1/2 (A + I) D^-1/2, written out."""
+        """D^-1/2 (A + I) D^-1/2, written out; a self-loop weighs 1."""
         if self.num_edges == 0:
             return None
         row, col = self.edge_index.cpu().numpy()
+        weights = np.ones(len(row)) if self.weights is None else self.weights.double().cpu().numpy()
         own = np.arange(self.num_nodes)
-        row, col = np.concatenate([row, own]), np.concatenate([col, own])
+        row, col, weights = np.append(row, own), np.append(col, own), np.append(weights, np.ones(self.num_nodes))
         # Float64 until the end: hubs have degrees whose roots float32 would round twice.
-        scale = np.bincount(row, minlength=self.num_nodes).astype(np.float64) ** -0.5
-        matrix = sp.csr_array((scale[row] * scale[col], (row, col)), shape=(self.num_nodes, self.num_nodes))
+        scale = np.bincount(row, weights, minlength=self.num_nodes) ** -0.5
+        entries = scale[row] * scale[col] * weights
+        matrix = sp.csr_array((entries, (row, col)), shape=(self.num_nodes, self.num_nodes))
         return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
 
     def to(self, device: torch.device | str) -> "Edges":
         """Move to a device."""
-        return Edges(self.edge_index.to(device), self.num_nodes)
+        weights = None if self.weights is None else self.weights.to(device)
+        return Edges(self.edge_index.to(device), self.num_nodes, weights)
 
     def permuted(self, order: Tensor) -> "Edges":
         """Relabel the nodes and sort the edges anew."""
         inverse = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
-        moved = undirected(inverse[self.edge_index].cpu().numpy(), self.num_nodes)
-        return Edges(moved.to(order.device), self.num_nodes)
+        pairs = inverse[self.edge_index].cpu().numpy()
+        if self.weights is None:
+            return Edges(undirected(pairs, self.num_nodes).to(order.device), self.num_nodes)
+        moved, weights = weigh(pairs, self.weights.double().cpu().numpy(), self.num_nodes)
+        return Edges(moved.to(order.device), self.num_nodes, weights.to(order.device))

@@ -1,0 +1,60 @@
+"""Folds of labels: each held out once, every class trained on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmix.data import Graph
+from graphmix.data.folds import FOLDS, fold_split
+from graphmix.errors import DataError
+
+
+def graph_of(y):
+    return Graph.build(np.ones((len(y), 1)), [[], []], y, max(2, max(y) + 1))
+
+
+@given(st.lists(st.integers(-1, 3), min_size=12, max_size=60), st.integers(3, 12), st.integers(0, 5))
+def test_every_labeled_node_has_one_part_and_what_is_judged_was_trained_on(y, trials, seed):
+    y = [0, 0, 0, 1, 1, 1, *y]
+    split = fold_split(graph_of(y), trials, seed)
+    known = np.array(y) >= 0
+    parts = split.train.int() + split.val.int() + split.test.int()
+    assert (parts.numpy() == known).all()
+    for train, val, test in zip(split.train, split.val, split.test, strict=True):
+        trained = set(np.array(y)[train.numpy()])
+        assert set(np.array(y)[known]) == trained
+        assert set(np.array(y)[(val | test).numpy()]) <= trained
+
+
+@given(st.integers(0, 100), st.integers(1, 2))
+def test_with_labels_enough_five_trials_hold_each_out_just_once(seed, repeats):
+    y = [label for label in range(3) for _ in range(20)] + [-1] * 7
+    split = fold_split(graph_of(y), FOLDS * repeats, seed)
+    assert split.test.sum(dim=0).tolist() == [repeats] * 60 + [0] * 7
+    for label in range(3):
+        members = slice(20 * label, 20 * label + 20)
+        sizes = [mask[:, members].sum(dim=1).unique().tolist() for mask in (split.train, split.val, split.test)]
+        assert sizes == [[12], [4], [4]]
+
+
+def test_the_same_seed_deals_the_same_and_more_trials_change_no_earlier_one():
+    y = [0, 1] * 10
+    first, again, more = (fold_split(graph_of(y), trials, 7) for trials in (5, 5, 10))
+    assert first.test.equal(again.test)
+    assert first.test.equal(more.test[:5])
+    assert not more.test[5:].equal(more.test[:5])
+    assert not fold_split(graph_of(y), 5, 8).test.equal(first.test)
+
+
+def test_three_trials_have_three_folds_and_one_trial_one_of_them():
+    y = [0, 1] * 9
+    assert fold_split(graph_of(y), 3).test.sum(dim=0).tolist() == [1] * 18
+    assert [int(mask.sum()) for mask in vars(fold_split(graph_of(y), 1)).values() if hasattr(mask, "sum")] == [6, 6, 6]
+
+
+def test_a_class_of_one_label_is_always_trained_on_and_classes_of_one_are_refused():
+    split = fold_split(graph_of([0] * 10 + [1]), 5)
+    assert split.train[:, 10].all()
+    with pytest.raises(DataError, match="too few labels: in some class there must be three"):
+        fold_split(graph_of([0, 1, 2, -1]), 5)
