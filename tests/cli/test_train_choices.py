@@ -25,7 +25,7 @@ def train(*arguments, cwd, **environment):
         ["--method", "fcn-self-training"],
         ["--optimisation", "joint", "--joint-weight", "0.5"],
         ["--alpha", "0", "--gamma", "0"],
-        ["--select-by", "macro-f1"],
+        ["--select-by", "macro-f1", "--class-weight", "balanced", "--target-weight", "balanced"],
     ],
     ids=lambda choices: " ".join(choices),
 )

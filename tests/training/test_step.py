@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from graphmix import Config, Streams, Task, build_model, build_optimizer, fit, step_loss, synthetic
+from graphmix import Config, ConfigError, Graph, Streams, Task, build_model, build_optimizer, fit, step_loss, synthetic
 from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Purpose
@@ -352,3 +352,11 @@ def test_the_ablations_switches_change_the_terms_they_name(mixup, targets, monke
     plain_model, plain_task, plain_config, _ = setup()
     ordinary = gnn_loss(plain_model, plain_task, streams, Moment.at(plain_config, epoch))
     assert torch.equal(gnn_loss(model, task, streams, Moment.at(config, epoch)), ordinary)
+
+
+@pytest.mark.parametrize("backbone", ["gat", "unet"])
+def test_networks_that_do_not_heed_edge_weights_are_not_given_any(backbone):
+    graph, split = synthetic(nodes=120, features=60, labels_per_class=4, seed=3)
+    weighed = Graph.build(graph.x, graph.edge_index, graph.y, weights=torch.ones(graph.edge_index.shape[1]))
+    with pytest.raises(ConfigError, match=f"only a gcn heeds edge weights, not a {backbone}"):
+        Task.build(weighed, split, Config(backbone=backbone, trials=1))

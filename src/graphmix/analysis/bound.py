@@ -149,6 +149,8 @@ def searching(config: Config) -> Config:
         unlabeled="all",
         fcn_loss="cross-entropy",
         lambda_per="pair",
+        class_weight="none",  # the theorem's losses are plain means over nodes
+        target_weight="none",
     )
 
 

@@ -107,6 +107,12 @@ def train(
         str | None,
         _option("Which of equally good epochs counts: first or last (default: by reading).", METHOD),
     ] = None,
+    class_weight: Annotated[
+        str | None, _option("Loss on the labels: balanced lets every class count alike (default: none).", METHOD)
+    ] = None,
+    target_weight: Annotated[
+        str | None, _option("Predicted targets: balanced lets every class count alike (default: none).", METHOD)
+    ] = None,
     backbone: Annotated[str | None, _option(f"{', '.join(BACKBONES)} (default: gcn).", GNN)] = None,
     hidden: Annotated[
         int | None, _option("Hidden units, per head in a gat (default: by dataset and backbone).", GNN)

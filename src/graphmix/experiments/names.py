@@ -15,6 +15,8 @@ def name_run(run: dict[str, Any]) -> str:
         variants += ["no targets"] if run["gamma"] == 0 else []
     if run.get("predictor", "auto") != "auto":
         variants.append(f"{run['predictor'].upper()} predicts")
+    variants += ["weighted classes"] if run.get("class_weight") == "balanced" else []
+    variants += ["balanced targets"] if run.get("target_weight") == "balanced" else []
     return ", ".join([title(run["method"], run["backbone"]), *variants])
 
 

@@ -7,7 +7,7 @@ from graphmix.baselines import BASELINES
 from graphmix.experiments.spec import Quoted, load_spec, names
 
 # What a run of the paper's method does where the paper says nothing else.
-_USUAL = {"optimisation": "alternate", "predictor": "auto"}
+_USUAL = {"optimisation": "alternate", "predictor": "auto", "class_weight": "none", "target_weight": "none"}
 
 _Place = tuple[str, str, str | None, str, bool, bool]
 

@@ -1,5 +1,6 @@
 """The paper, one short function per equation: torch in, torch out, no data and no models."""
 
+from graphmix.method.balance import balance_targets, class_weights
 from graphmix.method.losses import LOSSES, Loss, cross_entropy, label_loss
 from graphmix.method.metrics import accuracy, confusion, f1, reliability
 from graphmix.method.mixing import draw_lambda, draw_partners, draw_positions, mix
@@ -11,6 +12,8 @@ __all__ = [
     "LOSSES",
     "Loss",
     "accuracy",
+    "balance_targets",
+    "class_weights",
     "confusion",
     "cross_entropy",
     "draw_lambda",

@@ -15,7 +15,7 @@ def cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
 
     Args:
         logits: `[trials, nodes, classes]`.
-        targets: `[trials or 1, nodes, classes]`, rows sum to 1.
+        targets: `[trials or 1, nodes, classes]`, rows sum to 1 unless classes are weighted.
         weight: `[trials or 1, nodes]`, what each node counts; rows sum to 1.
 
     Returns:

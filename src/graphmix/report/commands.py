@@ -35,6 +35,8 @@ _OPTIONS = (
     "lambda_per",
     "select_by",
     "ties",
+    "class_weight",
+    "target_weight",
     "bias",
     "binarise",
 )

@@ -1,6 +1,7 @@
 """Every choice a run makes: frozen, validated once, written to its folder."""
 
 import numbers
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any, Self
@@ -10,6 +11,7 @@ from graphmix.method import LOSSES
 from graphmix.models import BACKBONES
 from graphmix.models.unet import check_ratios
 from graphmix.training.settings import (
+    ADDED,
     CUSTOM,
     GAMMAS,
     METHODS,
@@ -20,6 +22,7 @@ from graphmix.training.settings import (
     SELECTIONS,
     SETTINGS,
     USUAL_RAMP,
+    WEIGHTS,
 )
 
 _LARGEST = 2**31 - 1
@@ -66,6 +69,9 @@ class Config:
         binarise: whether features become 0 or 1 before rows are normalised.
         select_by: the score on the validation nodes by which a trial's epoch is chosen, "accuracy" or "macro-f1".
         ties: which of the epochs with the best score counts, the "first" or the "last".
+        class_weight: "balanced" for a loss on the labels in which every class counts alike, by the trial's own training
+            nodes; "none" for one in which every node does.
+        target_weight: "balanced" for predicted targets in which every class counts alike, anew in every step.
     """
 
     method: str = "graphmix"
@@ -100,6 +106,8 @@ class Config:
     binarise: bool = False
     select_by: str = "accuracy"
     ties: str = "first"
+    class_weight: str = "none"
+    target_weight: str = "none"
 
     def __post_init__(self) -> None:
         start, end = _ramp(_whole("epochs", self.epochs), USUAL_RAMP)
@@ -111,6 +119,7 @@ class Config:
         self._check_choices()
         self._check_numbers()
         self._check_reading()
+        self._check_weights()
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str = "paper", **given: Any) -> Self:
@@ -135,6 +144,18 @@ class Config:
             epochs = _whole("epochs", chosen.get("epochs", cls.epochs))
             chosen = dict(zip(("rampup_start", "rampup_end"), _ramp(epochs, RAMPS[dataset]), strict=True)) | chosen
         return cls(**chosen)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave, among other values or not; what older records lack takes its default.
+
+        Raises:
+            ConfigError: a hyperparameter is missing or out of its range.
+        """
+        names = [field.name for field in fields(cls)]
+        missing = next((name for name in names if name not in stored and name not in ADDED), None)
+        _require(missing is None, f"the hyperparameter {missing} is missing")
+        return cls(**{name: stored[name] for name in names if name in stored})
 
     @property
     def trains_gnn(self) -> bool:
@@ -171,6 +192,8 @@ class Config:
             "lambda_per": ("pair", "batch"),
             "select_by": SELECTIONS,
             "ties": ("first", "last"),
+            "class_weight": WEIGHTS,
+            "target_weight": WEIGHTS,
         }
         for name, allowed in choices.items():
             value = getattr(self, name)
@@ -187,6 +210,14 @@ class Config:
         _require(
             not (released and paper),
             "every choice is the paper's, so the reading is not \"released\"; Config.for_dataset fills in a reading's",
+        )
+
+    def _check_weights(self) -> None:
+        weighted = "balanced" in (self.class_weight, self.target_weight)
+        used = self.method in ("graphmix", "fcn-mixup")
+        _require(
+            not (weighted and used and self.fcn_loss != "cross-entropy"),
+            f"class weights need the cross-entropy loss, and fcn_loss is {self.fcn_loss!r}",
         )
 
     def _check_types(self) -> None:

@@ -71,15 +71,20 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text."""
-    _write(path, text.encode())
+    write_bytes(path, text.encode())
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     """Write tensors as safetensors."""
-    _write(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    write_bytes(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes.
+
+    Raises:
+        RunError: they cannot be written.
+    """
     try:
         write_whole(path, content)
     except OSError as error:

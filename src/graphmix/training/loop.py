@@ -93,7 +93,6 @@ class Fit:
             raise ConfigError("these trials are of a network of one's own; give it to load_run as `model`")
         return BACKBONES[self.config.backbone](self.weights, **self.config.options())
 
-    @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Tensor:
         """Class probabilities: `[trials, nodes, classes]`, rows sum to 1.
 
@@ -102,14 +101,7 @@ class Fit:
         Raises:
             DataError: the graph has another number of features than the one that was trained on.
         """
-        expected = self.model().features
-        if graph.num_features != expected:
-            raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {expected}")
-        graph = prepare(graph, self.config).to("cpu")  # where the weights are
-        judged = graph if self.config.predicts_with_gnn else graph.null()
-        size = trials_at_once(graph, self.config, graph.y.device)
-        parts = torch.arange(len(self.trials)).split(size)
-        return torch.cat([softmax(self.model().select(part)(graph.x, judged)) for part in parts])
+        return predict_proba(self.model(), self.config, graph)
 
     def predict(self, graph: Graph) -> Tensor:
         """The most probable class: int64 `[trials, nodes]`."""
@@ -180,6 +172,21 @@ def fit(
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     return Fit.join(list(fit_batches(task, config, model=model, chunk=chunk, watch=watch)))
+
+
+@torch.no_grad()
+def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
+    """Class probabilities by trained networks, on the CPU: `[trials, nodes, classes]`, rows sum to 1.
+
+    Raises:
+        DataError: the graph has another number of features than the one that was trained on.
+    """
+    if graph.num_features != model.features:
+        raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {model.features}")
+    graph = prepare(graph, config).to("cpu")  # where the weights are
+    judged = graph if config.predicts_with_gnn else graph.null()
+    parts = torch.arange(model.trials).split(trials_at_once(graph, config, graph.y.device))
+    return torch.cat([softmax(model.select(part)(graph.x, judged)) for part in parts])
 
 
 def for_model(config: Config, model: Backbone | None) -> Config:

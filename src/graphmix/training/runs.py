@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from graphmix.data import Graph, Split
-from graphmix.errors import RunError
+from graphmix.errors import ConfigError, RunError
 from graphmix.files import is_leaving
 from graphmix.models import Backbone
 from graphmix.training.config import Config
@@ -30,6 +30,7 @@ from graphmix.training.files import locked, write_json, write_tensors
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
 from graphmix.training.results import describe, fingerprint, read_shares, versions
+from graphmix.training.settings import ADDED
 from graphmix.training.task import Task
 
 
@@ -111,7 +112,7 @@ def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> boo
     folder = Path(folder)
     if not (folder / "results.json").is_file() or not (folder / "config.json").is_file():
         return False
-    begun = _read_json(folder / "config.json")
+    begun = _read_begun(folder)
     return all(begun.get(name) == value for name, value in _asked(graph, split, config, None).items())
 
 
@@ -129,7 +130,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
     folder = Path(folder)
     results = _read_json(folder / "results.json")
     try:
-        config = Config(**{name: results[name] for name in Config.__dataclass_fields__})
+        config = Config.from_dict(results)
         curves = load_file(folder / "curves.safetensors")
         fit = Fit(
             config=config,
@@ -146,7 +147,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
             seconds=results["seconds"],
             network=model,
         )
-    except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
+    except (OSError, KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
         raise RunError(f"{folder} does not hold a whole run: {error}") from error
     if model is not None and model.description != results.get("network"):
         raise RunError(f"{folder} holds a run of another network than the one given as `model`")
@@ -190,7 +191,7 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
         if held - {".lock", "parts"}:
             raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
         return
-    begun = _read_json(folder / "config.json")
+    begun = _read_begun(folder)
     different = [name for name in asked if begun.get(name) != asked[name]]
     if different:
         name = different[0]
@@ -200,6 +201,11 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
         raise RunError(f"{folder} holds another run ({values}); choose another --out")
     if begun.get("versions") != versions():
         raise RunError(f"{folder} holds a run begun with other versions; choose another --out or delete it")
+
+
+def _read_begun(folder: Path) -> dict[str, Any]:
+    """What a run was asked for, hyperparameters included that it is older than."""
+    return {name: getattr(Config, name) for name in ADDED} | _read_json(folder / "config.json")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -15,7 +15,10 @@ METHODS: dict[str, str] = {
 OPTIMISATIONS = ("alternate", "joint")
 PREDICTORS = ("auto", "gnn", "fcn")
 SELECTIONS = ("accuracy", "macro-f1")
+WEIGHTS = ("none", "balanced")
 CUSTOM = "custom"
+# Hyperparameters that records from before them lack; the default is what those runs did.
+ADDED = ("class_weight", "target_weight")
 
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
 READINGS: dict[str, dict[str, Any]] = {

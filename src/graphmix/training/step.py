@@ -8,6 +8,7 @@ from torch import Tensor
 from graphmix.method import (
     LOSSES,
     Loss,
+    balance_targets,
     cross_entropy,
     draw_lambda,
     draw_partners,
@@ -185,7 +186,7 @@ def predict_targets(
     """Average the GNN's predictions over K dropout passes and sharpen them (Algorithm 1, lines 6 to 10).
 
     Returns:
-        `[trials, picks, classes]`, rows sum to 1.
+        `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes.
     """
     # Picking rows in every pass costs more than the softmax it saves when most nodes are wanted anyway.
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
@@ -199,7 +200,8 @@ def predict_targets(
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
             total = total + single
     mean = total / config.perturbations
-    return sharpen(nodes.of(mean) if most else mean, config.temperature)
+    targets = sharpen(nodes.of(mean) if most else mean, config.temperature)
+    return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
 
 
 def _pass_groups(task: Task, config: Config, trials: int) -> list[tuple[int, int]]:

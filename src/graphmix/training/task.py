@@ -9,6 +9,7 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError
+from graphmix.method import class_weights
 from graphmix.sparse import SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
@@ -73,7 +74,8 @@ class Task:
         unlabeled: all other nodes.
         val: validation nodes.
         test: test nodes.
-        targets: one-hot labels of the labeled nodes, `[trials or 1, labeled, classes]`.
+        targets: one-hot labels of the labeled nodes, by their class's weight where classes are weighted:
+            `[trials or 1, labeled, classes]`.
     """
 
     x: SparseMatrix | Tensor
@@ -95,6 +97,8 @@ class Task:
             raise ConfigError(
                 f"the split has masks for {splits} trials and the run has {config.trials}; make them equal"
             )
+        if graph.edge_weights is not None and config.backbone != "gcn" and config.trains_gnn:
+            raise ConfigError(f"of the networks only a gcn heeds edge weights, not a {config.backbone}; leave one out")
         check_memory(graph, config, torch.device(device))
         graph, split = prepare(graph, config).to(device), split.to(device)
         labeled = Picks.build(split.train, graph.y)
@@ -108,8 +112,7 @@ class Task:
             unlabeled=Picks.build(~split.train, torch.full_like(graph.y, -1)),
             val=Picks.build(split.val, graph.y),
             test=Picks.build(split.test, graph.y),
-            # Padding may carry the label -1; it weighs nothing, so any class will do.
-            targets=F.one_hot(labeled.labels.clamp_min(0), graph.num_classes).float(),
+            targets=_label_targets(labeled.labels, graph.num_classes, config),
         )
 
     @property
@@ -123,3 +126,12 @@ class Task:
             return self
         picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
         return replace(self, targets=self.targets[trials], **picks)
+
+
+def _label_targets(labels: Tensor, classes: int, config: Config) -> Tensor:
+    # Padding may carry the label -1; it weighs nothing, so any class will do.
+    one_hot = F.one_hot(labels.clamp_min(0), classes).float()
+    if config.class_weight == "none":
+        return one_hot
+    # In the targets, not in the nodes' weights: a mixture of two nodes then takes of each class's weight its share.
+    return one_hot * class_weights(labels, classes)[:, None]
