@@ -1,0 +1,150 @@
+"""The bytes of a text table, decoded, checked and counted a piece at a time, before anything is made of them."""
+
+import codecs
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from graphmix.errors import DataError
+
+UTF8 = "utf-8"
+PIECE = 2**20
+# Larger rows are refused.
+LARGEST_ROW = 2**26
+_QUOTE, _BREAK = b'"\n'
+
+
+class CheckedText:
+    """A file's text, without a byte-order mark and without empty lines on top.
+
+    Attributes:
+        path: the file.
+        encoding: what it is in.
+        is_utf8: whether that is UTF-8, so that its bytes can be read as they are.
+        skipped: how many empty lines were on top.
+        quotes: how many quotation marks there are.
+        ending: the last character that ends no line.
+    """
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        try:
+            "a".encode(encoding)
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError) as error:
+            raise DataError(f"there is no encoding {encoding!r}; try utf-8, latin-1 or utf-16") from error
+        self.path, self.encoding = path, encoding
+        self.is_utf8 = codecs.lookup(encoding).name == UTF8
+        self.skipped = self.quotes = 0
+        self.ending = b""
+        self._breaks = self._trailing = self._since_break = 0
+        self._begun = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines were read, empty ones at the end not counted."""
+        return self.skipped + self._breaks + 1
+
+    def pieces(self) -> Iterator[bytes]:
+        """Read the text, once, as pieces of UTF-8.
+
+        Raises:
+            DataError: it is not in this encoding, not text, or has a line that no row can be as long as.
+        """
+        self._decoder.reset()
+        with _open(self.path) as raw:
+            while piece := raw.read(PIECE):
+                yield from self._checked(piece, self._decode(piece, final=False))
+            yield from self._checked(b"", self._decode(b"", final=True))
+
+    def find_line(self, first: int, wanted: bytes) -> int | None:
+        """Find the first line, at a number or below, that reads so."""
+        number, rest = self.skipped + 1, b""
+        for piece in CheckedText(self.path, self.encoding).pieces():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if number >= first and line.rstrip(b"\r") == wanted:
+                    return number
+                number += 1
+        return number if number >= first and rest.rstrip(b"\r") == wanted else None
+
+    def find_large_row(self, largest: int) -> int | None:
+        """Find the line on which a row begins that is larger than so many bytes, of which a piece has no more."""
+        begins, size, inside = self.skipped + 1, 0, 0
+        line = begins
+        for piece in CheckedText(self.path, self.encoding).pieces():
+            letters = np.frombuffer(piece, np.uint8)
+            quotes = np.cumsum(letters == _QUOTE) + inside
+            breaks = letters == _BREAK
+            ends = np.flatnonzero(breaks & (quotes % 2 == 0))
+            if size + (ends[0] if len(ends) else len(piece)) > largest:
+                return begins
+            if len(ends):
+                begins, size = line + int(breaks[: ends[-1] + 1].sum()), -int(ends[-1]) - 1
+            size, inside, line = size + len(piece), int(quotes[-1]), line + int(breaks.sum())
+        return None
+
+    def _decode(self, piece: bytes, final: bool) -> str:
+        try:
+            return self._decoder.decode(piece, final=final)
+        except UnicodeDecodeError as error:
+            raise DataError(self._undecodable(error)) from error
+        except UnicodeError as error:
+            raise DataError(f"{self.path.name} is not {self.encoding}: {error}") from error
+
+    def _checked(self, piece: bytes, decoded: str) -> Iterator[bytes]:
+        text = piece if self.is_utf8 else decoded.encode(UTF8, errors="replace")
+        if not self._begun:
+            text = text.removeprefix(codecs.BOM_UTF8)
+            body = text.lstrip(b"\r\n")
+            self.skipped += text.count(b"\n", 0, len(text) - len(body))
+            self._begun, text = bool(body), body
+        if b"\0" in text:
+            line = self._line_at(text, text.index(0))
+            raise DataError(
+                f"{self.path.name} line {line} has a NUL byte, so this is not a text table; if it is text in UTF-16, "
+                "say --encoding utf-16"
+            )
+        if text:
+            self._count(text)
+            yield text
+
+    def _count(self, text: bytes) -> None:
+        body = text.rstrip(b"\r\n")
+        if body:
+            self._breaks += self._trailing + body.count(b"\n")
+            self._trailing = 0
+            self.ending = body[-1:]
+        self._trailing += text.count(b"\n", len(body))
+        self.quotes += text.count(b'"')
+        broken = text.rfind(b"\n")
+        self._since_break = len(text) - broken - 1 if broken >= 0 else self._since_break + len(text)
+        if self._since_break > 2 * LARGEST_ROW:
+            raise DataError(too_large(self.path, self.lines + self._trailing, LARGEST_ROW))
+
+    def _line_at(self, text: bytes, place: int) -> int:
+        return self.lines + self._trailing + text.count(b"\n", 0, place)
+
+    def _undecodable(self, error: UnicodeDecodeError) -> str:
+        line = self._line_at(error.object, error.start)
+        found = f"{self.path.name} line {line} is not {self.encoding}: {error.reason}"
+        if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return f"{found}; it begins as UTF-16 does: say --encoding utf-16"
+        return f"{found}; if it was saved by Excel on Windows or is old, say --encoding latin-1"
+
+
+def too_large(path: Path, line: int | None, largest: int) -> str:
+    """Say that a row is too large to be one."""
+    where = path.name if line is None else f"{path.name} line {line}"
+    return f"{where}: a row is larger than {largest / 2**20:g} MiB; shorten its text, or close a quote left open"
+
+
+def is_gzipped(path: Path) -> bool:
+    """Whether a file is gzipped, by its name."""
+    return path.suffix.lower() == ".gz"
+
+
+def _open(path: Path) -> "gzip.GzipFile | io.BufferedReader":
+    return gzip.GzipFile(path) if is_gzipped(path) else path.open("rb")
