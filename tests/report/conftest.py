@@ -4,12 +4,15 @@ import json
 import math
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from graphmix.report import read, write
+from watched_page import Watched
 
 CLASSES = ["Theory", "Neural networks", "<b>Genetic</b> & friends", "</script><script>alert(1)</script>"]
 
@@ -330,3 +333,21 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def open_page(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Callable[[Path], Path]], Watched]]:
+    """Open the report of what a function makes in a folder; all pages are closed at the end."""
+    opened = []
+
+    def watch(make_in: Callable[[Path], Path]) -> Watched:
+        folder = tmp_path_factory.mktemp("report")
+        write(read(make_in(folder / "shown")), folder / "report.html")
+        opened.append(Watched(browser, folder / "report.html"))
+        return opened[-1]
+
+    yield watch
+    for watched in opened:
+        watched.page.close()

@@ -15,7 +15,9 @@ from graphmix.training.runs import Run
 
 
 def report(
-    source: Annotated[Path, typer.Argument(help="A run folder, a demo's, a record SPEC.json, or a folder of records.")],
+    source: Annotated[
+        Path, typer.Argument(help="A model's folder, a run's, a demo's, a record SPEC.json, or a folder of records.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page.", show_default="report.html beside what it shows")
     ] = None,

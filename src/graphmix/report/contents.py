@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphmix.analysis.survey import Survey
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -187,8 +189,117 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A method that was tried on a graph of one's own; scores in percent.
+
+    Attributes:
+        behind: points that the best is ahead of it, and the 95 % interval's ends; None for the best.
+        certain: whether that is more than noise; None for the best.
+    """
+
+    method: str
+    name: str
+    accuracy: float
+    macro_f1: float | None
+    behind: tuple[float, float, float] | None
+    certain: bool | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Prediction sets: the coverage asked for and had on held-out labels, in percent, and the sizes of all sets.
+
+    `threshold` is None where labels are too few for the promise, so that every set holds every class.
+    """
+
+    coverage: float
+    empirical: float | None
+    mean_size: float
+    threshold: float | None
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """Where predictions abstain, in percent but for `level`, a confidence, None where none meets the target.
+
+    `kept` is of all predictions, `accuracy` of held-out labels; so are the curve's, the surest labels first.
+    """
+
+    target: float
+    level: float | None
+    kept: float
+    accuracy: float | None
+    curve_threshold: tuple[float, ...]
+    curve_kept: tuple[float, ...]
+    curve_accuracy: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """How the model does on test nodes that were given, in percent; `trials` are its networks one by one."""
+
+    nodes: int
+    accuracy: float | None
+    macro_f1: float | None
+    trials: tuple[float | None, ...]
+    before: Reliability
+    after: Reliability
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model that was fitted to tables, as metrics.json and model.json say.
+
+    Attributes:
+        headline: which method to use and whether it is more than noise.
+        task: what is classified, "nodes" or "links".
+        judged_on: "held-out folds" or "validation nodes"; `held` is how many labels that is.
+        metric: what the best was chosen by, "accuracy" or "macro-f1".
+        candidates: the best first.
+        before: how confidence and accuracy went together before calibration, and `after` it.
+        predicted: how many nodes of each class there are among the predictions.
+        seconds: by stage.
+        memory: the most that was held, in GiB.
+        settings: all that model.json says of how it was made.
+        folder: where it is, as it was asked for.
+        files: those of the model's folder that are there.
+    """
+
+    headline: str
+    dataset: str
+    task: str
+    survey: Survey
+    judged_on: str
+    held: int
+    trials: int
+    epochs: int
+    backbone: str
+    metric: str
+    candidates: tuple[Candidate, ...]
+    temperature: float
+    before: Reliability
+    after: Reliability
+    sets: Sets
+    abstention: Abstention
+    classes: tuple[str, ...]
+    predicted: tuple[int, ...]
+    test: Tested | None
+    notes: tuple[str, ...]
+    failures: tuple[str, ...]
+    seconds: dict[str, float]
+    memory: float | None
+    versions: dict[str, str]
+    settings: dict[str, Any]
+    folder: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Contents:
-    """All that a report shows: several records of experiments, or one of kind "runs"."""
+    """All that a report shows: records of experiments, one record of kind "runs", or a model and its networks' runs."""
 
     title: str
     records: tuple[Record, ...]
+    fitted: Fitted | None = None

@@ -5,7 +5,8 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 
 // Plotly reads some HTML in texts, and names are the user's.
 const safe = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-const short = (text, most = 22) => safe(text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const short = (text, most = 22) => safe(clip(text, most));
 const fixed = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const spread = (mean, std) => (std === null ? fixed(mean) : `${fixed(mean)} ± ${fixed(std)}`);
 const counted = (value) => value.toLocaleString("en");

@@ -97,7 +97,9 @@ class Figure {
 
   // The paper's own method is what a reader came for, so a picture of one run begins with it.
   first(level, options) {
-    return (level === "name" && options.find((name) => name.startsWith("GraphMix"))) || options[0];
+    // Of a fitted model's candidates the best stands first.
+    const own = level === "name" && !DATA.fitted;
+    return (own && options.find((name) => name.startsWith("GraphMix"))) || options[0];
   }
 
   options(place) {
@@ -206,6 +208,7 @@ class Figure {
 
   // What is drawn, for those who do not see it.
   describe(cells) {
+    if (this.chart.told) return this.chart.told();
     const names = [...new Set(cells.map((cell) => cell.name))];
     if (this.chart.together || names.length > 4) return `${cells.length} cells`;
     return `${names.join(", ")} on ${cells[0].column}`;

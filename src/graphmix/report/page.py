@@ -5,18 +5,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from graphmix.errors import RunError
 from graphmix.files import write_whole
 from graphmix.report.charts import chart_data
 from graphmix.report.contents import Contents, Record
+from graphmix.report.fitted_page import chart_numbers, page_values
 from graphmix.report.tables import bound_tables, origins, result_table, setting_rows, tally
 from graphmix.report.wording import headline, metric_name, summarise
 
-_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "page.js")
+_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "fitted.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
+_EXPLORERS_OF_FITTED = ("curves", "confusion")
 _NEEDS = {"distribution": "scores", "soft-rank": "softRank"}
 
 
@@ -27,22 +29,23 @@ def render(contents: Contents) -> str:
         RunError: plotly, whose JavaScript draws the charts, is not installed.
     """
     data = chart_data(contents)
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page = environment.from_string(_text("page.html.j2")).render(
+    explorers = [name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])]
+    if contents.fitted is None:
+        template, values = "page.html.j2", _values(contents, data)
+    else:
+        template, values = "fitted.html.j2", page_values(contents, contents.fitted)
+        data["fitted"] = chart_numbers(contents.fitted)
+        explorers = [name for name in explorers if name in _EXPLORERS_OF_FITTED]
+    environment = Environment(
+        loader=FunctionLoader(_text), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    page = environment.get_template(template).render(
         title=contents.title,
-        headline=headline(contents),
-        records=[_section(number, record) for number, record in enumerate(contents.records)],
-        several=len(contents.records) > 1,
-        runs_only=contents.records[0].kind == "runs",
-        tally=tally(tuple(cell for record in contents.records for cell in record.cells)),
-        explorers=[name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])],
-        differences=sum("difference" in cell for cell in data["cells"]),
-        without_details=_without_details(contents),
-        settings=setting_rows(contents.records),
-        origins=origins(contents.records),
+        explorers=explorers,
         style=_text("style.css"),
         scripts=[_plotly(), *(_text(name) for name in _SCRIPTS)],
         data=_embed(data),
+        **values,
     )
     # A file may hold halves of characters ("\ud800"), which no encoding can write.
     return page.encode("utf-8", "replace").decode()
@@ -59,6 +62,20 @@ def write(contents: Contents, path: Path) -> None:
         write_whole(path, page.encode())
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _values(contents: Contents, data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "headline": headline(contents),
+        "records": [_section(number, record) for number, record in enumerate(contents.records)],
+        "several": len(contents.records) > 1,
+        "runs_only": contents.records[0].kind == "runs",
+        "tally": tally(tuple(cell for record in contents.records for cell in record.cells)),
+        "differences": sum("difference" in cell for cell in data["cells"]),
+        "without_details": _without_details(contents),
+        "settings": setting_rows(contents.records),
+        "origins": origins(contents.records),
+    }
 
 
 def _section(number: int, record: Record) -> dict[str, Any]:

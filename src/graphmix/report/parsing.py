@@ -19,7 +19,7 @@ from graphmix.report.contents import (
     Run,
     Verdict,
 )
-from graphmix.report.values import Value
+from graphmix.report.values import Value, check_format
 
 FORMAT = 1
 KINDS = ("table", "figure", "selection", "bound")
@@ -32,11 +32,7 @@ _CONSTANTS = ("m", "unlabeled", "grid", "delta", "c", "concentration")
 
 def parse_record(value: Value) -> Record:
     """A record of an experiment, as in SPEC.json."""
-    version = value.field("format").whole()
-    if version > FORMAT:
-        value.field("format").refuse(
-            f"is {version}, written by a newer graphmix; this one reads {FORMAT}, so upgrade it"
-        )
+    check_format(value, FORMAT)
     kind, metric = value.field("kind").word(KINDS), value.field("metric").text()
     about, command, trials = value.maybe("about"), value.maybe("command"), value.maybe("trials")
     record = Record(
@@ -53,7 +49,7 @@ def parse_record(value: Value) -> Record:
         charts=() if (charts := value.maybe("charts")) is None else charts.texts(),
         trials=None if trials is None else trials.whole(),
         command=None if command is None else command.text(),
-        made=_texts_by_name(value.maybe("made")),
+        made=texts_by_name(value.maybe("made")),
     )
     if not record.cells:
         value.field("cells").refuse("is empty")
@@ -114,7 +110,7 @@ def parse_run(value: Value, metric: str) -> Run:
         diverged=() if diverged is None else diverged.wholes(below=trials),
         seconds=None if seconds is None else seconds.number(),
         device="" if device is None else device.text(),
-        versions=_texts_by_name(value.maybe("versions")),
+        versions=texts_by_name(value.maybe("versions")),
         settings=value.raw,
     )
 
@@ -142,7 +138,7 @@ def parse_details(value: Value) -> Details:
         classes=tuple(f"class {name}" if name.isdecimal() else name for name in classes),
         curves=None if curves is None else _parse_curves(curves),
         confusion=None if confusion is None else tuple(row.wholes(size) for row in confusion.items(size)),
-        reliability=None if reliability is None else _parse_reliability(reliability),
+        reliability=None if reliability is None else parse_reliability(reliability),
         embedding=None if embedding is None else _parse_embedding(embedding, size),
         soft_rank=None if soft_rank is None else tuple(row.numbers_or_none(size) for row in soft_rank.items()),
     )
@@ -158,7 +154,8 @@ def _parse_curves(value: Value) -> Curves:
     return Curves(epochs, quantities)
 
 
-def _parse_reliability(value: Value) -> Reliability:
+def parse_reliability(value: Value) -> Reliability:
+    """Bins of the confidence."""
     count = value.field("count").wholes()
     confidence, accuracy = (value.field(name).numbers_or_none(len(count)) for name in ("confidence", "accuracy"))
     return Reliability(count, confidence, accuracy, value.field("ece").number_or_none())
@@ -241,7 +238,8 @@ def _parse_bound_point(value: Value) -> BoundPoint:
     )
 
 
-def _texts_by_name(value: Value | None) -> dict[str, str]:
+def texts_by_name(value: Value | None) -> dict[str, str]:
+    """Versions, commits and the like; none where there is nothing."""
     if value is None:
         return {}
     # Versions and commits are texts, but a number or a null says as much.

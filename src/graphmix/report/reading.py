@@ -1,12 +1,14 @@
-"""From a path to what a report shows: a run folder, a demo's folder, a record, or a folder of records."""
+"""From a path to what a report shows: a model's folder, a run's, a demo's, a record, or a folder of records."""
 
 import re
 from pathlib import Path
+from typing import NoReturn
 
 from graphmix.errors import RunError
 from graphmix.experiments.spec import names
 from graphmix.report.commands import retrain
 from graphmix.report.contents import Cell, Contents, Record, Run
+from graphmix.report.fitted import MODEL, read_fitted
 from graphmix.report.parsing import KINDS, parse_details, parse_record, parse_run
 from graphmix.report.values import Value, load
 
@@ -20,21 +22,26 @@ def read(path: Path) -> Contents:
     """Read and check what is at a path.
 
     Args:
-        path: a run folder, a folder of run folders (a demo's), a record `SPEC.json`, or a folder of records.
+        path: a model's folder, a run's, a folder of run folders (a demo's), a record `SPEC.json`, or a folder of
+            records.
 
     Raises:
         RunError: there is nothing, or it is damaged, half-written, of a newer format, or not ours.
     """
     try:
         if not path.exists():
-            raise RunError(f"{path} does not exist; give a run folder or the results of graphmix reproduce")
+            raise RunError(
+                f"{path} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
+            )
         if path.is_file():
             record = parse_record(load(path))
             return Contents(record.title, (record,))
+        if (path / MODEL).exists():
+            return read_fitted(path)
         if (path / "results.json").exists():
             return _read_runs(path, [path])
         if (path / "config.json").exists():
-            raise RunError(f"{path} holds a run that is not done: it has no results.json yet")
+            _refuse_unfinished(path)
         files = sorted(path.glob("*.json"))
         folders = sorted(folder for folder in path.iterdir() if _is_run(folder))
     except OSError as error:
@@ -44,12 +51,21 @@ def read(path: Path) -> Contents:
         return Contents(records[0].title if len(records) == 1 else "The paper’s experiments, run again", records)
     if folders:
         return _read_runs(path, folders)
-    raise RunError(f"{path} holds no results; give a run folder or the results of graphmix reproduce")
+    raise RunError(f"{path} holds no results; give a model's or a run's folder, or the results of graphmix reproduce")
+
+
+def _refuse_unfinished(path: Path) -> NoReturn:
+    # Only a fit is told what to try.
+    if "wishes" in load(path / "config.json").raw:
+        goes_on = "the same graphmix fit with --resume goes on with it"
+        raise RunError(f"{path} holds a fit that is not done: it has no {MODEL} yet; {goes_on}")
+    raise RunError(f"{path} holds a run that is not done: it has no results.json yet")
 
 
 def _is_run(folder: Path) -> bool:
     marks = (folder / "results.json", folder / "config.json")
-    return folder.name not in _WORKING and folder.is_dir() and any(mark.exists() for mark in marks)
+    finished_fit = (folder / MODEL).exists()
+    return folder.name not in _WORKING and folder.is_dir() and not finished_fit and any(mark.exists() for mark in marks)
 
 
 def _read_records(files: list[Path]) -> tuple[Record, ...]:

@@ -62,6 +62,12 @@ class Value:
             self.refuse(f"is {self.raw[:40]!r}, not one of {', '.join(words)}")
         return self.text()
 
+    def truth(self) -> bool:
+        """True or false."""
+        if not isinstance(self.raw, bool):
+            self.refuse("is neither true nor false")
+        return self.raw
+
     def number(self) -> float:
         """A finite number."""
         if not isinstance(self.raw, int | float) or isinstance(self.raw, bool):
@@ -139,6 +145,15 @@ def load(file: Path) -> Value:
     if not isinstance(raw, dict):
         raise RunError(f"{file} is not a results file of graphmix: it holds no JSON object")
     return Value(file, "", raw)
+
+
+def check_format(value: Value, newest: int) -> None:
+    """Refuse a file of a format that this version does not know yet."""
+    version = value.field("format").whole(1)
+    if version > newest:
+        value.field("format").refuse(
+            f"is {version}, written by a newer graphmix; this one reads {newest}, so upgrade it"
+        )
 
 
 def _finite(text: str) -> float:

@@ -1,0 +1,205 @@
+"""Fit: from a problem to a model in a folder."""
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphmix.analysis.survey import Survey
+from graphmix.classifier.candidates import CANDIDATES, GRAPHMIX, Candidate, check_methods, try_methods
+from graphmix.classifier.choice import ACCURACY, MACRO_F1, rank
+from graphmix.classifier.folder import METRICS, Stored, begin, write_model
+from graphmix.classifier.metrics import describe
+from graphmix.classifier.model import Model
+from graphmix.classifier.predictions import check_ending, tabulate, write_predictions
+from graphmix.classifier.problem import LINKS, Columns, Problem
+from graphmix.data import Split
+from graphmix.errors import ConfigError
+from graphmix.training import Config
+from graphmix.training.devices import check_memory, choose_device
+from graphmix.training.files import write_json
+from graphmix.training.loop import Watch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What a fit shall come to, besides the hyperparameters.
+
+    Attributes:
+        methods: what to try.
+        metric: what the best is chosen by, "accuracy" or "macro-f1".
+        target: the accuracy of predictions that are not abstained from.
+        coverage: how often prediction sets shall hold the right class.
+    """
+
+    methods: tuple[str, ...] = CANDIDATES
+    metric: str = ACCURACY
+    target: float = 0.9
+    coverage: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_methods(self.methods)
+        if self.metric not in (ACCURACY, MACRO_F1):
+            raise ConfigError(f"the best is chosen by {ACCURACY} or {MACRO_F1}, not {self.metric!r}")
+        for name, value in (("target accuracy", self.target), ("coverage", self.coverage)):
+            if not 0 < value < 1:
+                raise ConfigError(f"the {name} must lie between 0 and 1, not {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A finished fit.
+
+    Attributes:
+        stored: the model and what belongs to it.
+        metrics: what metrics.json holds.
+        failures: a sentence for each method that could not be tried.
+    """
+
+    stored: Stored
+    metrics: dict[str, Any]
+    failures: tuple[str, ...]
+
+
+@dataclass
+class Clock:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _stage: str = ""
+    _since: float = 0.0
+
+    def begin(self, stage: str) -> None:
+        """Begin a stage, and end the one before."""
+        now = time.perf_counter()
+        if self._stage:
+            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
+        self._stage, self._since = stage, now
+
+
+def fit_problem(
+    problem: Problem,
+    survey: Survey,
+    split: Split,
+    config: Config,
+    wishes: Wishes,
+    columns: Columns,
+    folder: Path,
+    *,
+    predictions: Path | None = None,
+    asked: dict[str, Any] | None = None,
+    resume: bool = False,
+    device: str = "auto",
+    clock: Clock | None = None,
+    watch: Callable[[str], Watch | None] = lambda method: None,
+) -> Fitted:
+    """Try the methods, choose one, calibrate it, and write the model and its predictions into a folder.
+
+    Args:
+        problem: the graph.
+        survey: what it looks like.
+        split: each trial's nodes.
+        config: the hyperparameters of the networks.
+        wishes: what to try and what to aim at.
+        columns: kept with the model.
+        folder: where the model goes; new or empty, or one where just this was begun if `resume`.
+        predictions: where the predictions go; `predictions.csv` in the folder when not given.
+        asked: what else the result depends on: checksums of the tables, say.
+        resume: whether to go on with what is in the folder.
+        device: where to train.
+        clock: takes the seconds of each stage.
+        watch: called with a method's name as it begins, gives what watches its epochs.
+
+    Raises:
+        RunError: the folder cannot be used, or no method gave predictions.
+    """
+    clock = clock or Clock()
+    path = predictions or folder / "predictions.csv"
+    check_ending(path)
+    graph = problem.graph
+    # Refused before the folder is touched.
+    check_memory(graph, config, choose_device(device))
+    wanted = {"config": config.to_dict(), "wishes": vars(wishes), "columns": columns.to_json(), **(asked or {})}
+    clock.begin("training")
+    with begin(folder, wanted, resume=resume):
+        candidates, failures = try_methods(
+            wishes.methods, graph, split, config, folder / "candidates", device=device, watch=watch
+        )
+        clock.begin("writing")
+        placings = rank(candidates, graph.num_classes, wishes.metric)
+        (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
+        classes = class_names(problem)
+        model = Model.from_candidate(winner, config, classes)
+        decisions = model.decide(model.probabilities(problem.learned), wishes.target, wishes.coverage)
+        stored = Stored(model, problem, columns, _held(candidates), wishes.target, wishes.coverage)
+        write_predictions(path, tabulate(name_rows(problem), decisions, classes, labels_of(problem)))
+        metrics = describe(
+            model,
+            placings,
+            candidates,
+            decisions,
+            survey,
+            graph,
+            split,
+            metric=wishes.metric,
+            target=wishes.target,
+            coverage=wishes.coverage,
+        )
+        metrics["notes"], metrics["failures"] = list(problem.notes), failures
+        clock.begin("")
+        metrics["seconds"] = {name: round(value, 3) for name, value in clock.seconds.items()}
+        metrics["peak_memory_gib"] = peak_memory()
+        write_json(folder / METRICS, metrics)
+        write_model(folder, stored)
+    return Fitted(stored, metrics, tuple(failures))
+
+
+def name_rows(problem: Problem) -> dict[str, list[str]]:
+    """The columns that name what is classified: ids, or both ends of links."""
+    if problem.task != LINKS:
+        return {"id": problem.ids}
+    ends = problem.graph.structure.tensors[0].tolist()
+    return {name: [problem.ids[user] for user in end] for name, end in zip(("source", "target"), ends, strict=True)}
+
+
+def class_names(problem: Problem) -> tuple[str, ...]:
+    """The classes by name, or by number where they have none."""
+    graph = problem.graph
+    return graph.class_names or tuple(map(str, range(graph.num_classes)))
+
+
+def labels_of(problem: Problem) -> list[str | None]:
+    """The given labels by name, None where there is none."""
+    names = class_names(problem)
+    return [None if label < 0 else names[label] for label in problem.graph.y.tolist()]
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def peak_memory() -> float | None:
+    """The most memory this process has held so far, in GiB; None on Windows, which does not say."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    # Kilobytes on Linux, bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
+
+
+def _held(candidates: list[Candidate]) -> dict[str, Any]:
+    held = {candidate.method: candidate.held for candidate in candidates}
+    for candidate in candidates:
+        if candidate.fcn_held is not None:
+            held[f"{GRAPHMIX}-fcn"] = candidate.fcn_held
+    return held

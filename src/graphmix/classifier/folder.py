@@ -1,0 +1,225 @@
+"""A model's folder: all it takes to predict, on this graph and on one that has grown. JSON and safetensors only.
+
+config.json           what was asked for; written first
+candidates/METHOD/    the run of each network that was tried
+weights.safetensors   the winner's weights, `[trials, ...]`
+graph.safetensors     features, edges, labels and splits
+heldout.safetensors   what each method predicted of labels it had not seen
+encoders.json         how columns become features
+ids.json              the nodes' ids, in order
+metrics.json          how good the methods are, the calibration, the times
+predictions.csv       what the model predicts
+model.json            what the model is, and the SHA-256 of the files it needs; written last, so its presence means done
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save
+from torch import Tensor
+
+from graphmix.classifier.candidates import CANDIDATES
+from graphmix.classifier.heldout import HeldOut
+from graphmix.classifier.model import Model
+from graphmix.classifier.packing import pack_held, pack_problem, unpack_held, unpack_problem
+from graphmix.classifier.problem import Columns, Problem
+from graphmix.errors import GraphMixError, RunError
+from graphmix.files import is_leaving
+from graphmix.training import Config
+from graphmix.training.files import locked, write_bytes, write_json
+from graphmix.training.results import versions
+
+FORMAT = 1
+MODEL, ASKED, METRICS = "model.json", "config.json", "metrics.json"
+_TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
+_TEXTS = ("encoders.json", "ids.json")
+_NEEDED = (*_TENSORS, *_TEXTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What a model's folder holds.
+
+    Attributes:
+        model: the model.
+        problem: the graph it was trained on, and what made it.
+        columns: what the tables' columns meant.
+        held: what each method that was tried predicted of labels it had not seen, and GraphMix's FCN as "graphmix-fcn".
+        target: the target accuracy that was asked for.
+        coverage: the coverage of prediction sets that was asked for.
+    """
+
+    model: Model
+    problem: Problem
+    columns: Columns
+    held: dict[str, HeldOut]
+    target: float
+    coverage: float
+
+
+@contextmanager
+def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Iterator[None]:
+    """Open a folder for a fit and keep it to this process.
+
+    Args:
+        folder: new, empty or, to go on, one in which just this was begun.
+        asked: what the result depends on, in values that JSON knows.
+        resume: whether to go on with what is there.
+
+    Raises:
+        RunError: the folder holds something else, or another process is writing to it.
+    """
+    asked = json.loads(json.dumps(asked | {"versions": versions()}))
+    _check_folder(folder, asked, resume)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made: {error.strerror}") from error
+    with locked(folder):
+        # Once more: another process may have begun between the look and the lock.
+        _check_folder(folder, asked, resume)
+        if not (folder / ASKED).exists():
+            write_json(folder / ASKED, asked)
+        yield
+
+
+def check_free(folder: Path, *, resume: bool = False) -> None:
+    """Refuse a folder that a fit cannot go into, before anything slow is begun."""
+    _check_folder(folder, None, resume)
+
+
+def write_model(folder: Path, stored: Stored) -> None:
+    """Write a model and what it needs; `model.json` comes last."""
+    problem, model = stored.problem, stored.model
+    contents = {
+        "weights.safetensors": _tensor_bytes(model.weights),
+        "graph.safetensors": _tensor_bytes(pack_problem(problem)),
+        "heldout.safetensors": _tensor_bytes(pack_held(stored.held)),
+        "encoders.json": _json_bytes(_made_by(problem)),
+        "ids.json": _json_bytes({"ids": problem.ids}),
+    }
+    for name, content in contents.items():
+        write_bytes(folder / name, content)
+    write_json(
+        folder / MODEL,
+        {
+            "format": FORMAT,
+            "versions": versions(),
+            "task": problem.task,
+            "name": problem.graph.name,
+            "method": model.method,
+            "config": model.config.to_dict(),
+            "classes": list(model.classes),
+            "temperature": model.temperature,
+            "target_accuracy": stored.target,
+            "coverage": stored.coverage,
+            "columns": stored.columns.to_json(),
+            "split": None if problem.split is None else problem.split.name,
+            "weight_scale": problem.weight_scale,
+            "checksums": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
+        },
+    )
+
+
+def read_model(folder: Path) -> Stored:
+    """Read a model back; every file it needs must be the one that was written with it.
+
+    Raises:
+        RunError: there is no model, it is of a newer version, or a file is missing, damaged or another.
+    """
+    described = _read_description(folder)
+    contents = {name: _read_checked(folder / name, described.get("checksums")) for name in _NEEDED}
+    try:
+        tensors = {name: load_tensors(contents[name]) for name in _TENSORS}
+        texts = {name: json.loads(contents[name]) for name in _TEXTS}
+        problem = unpack_problem(described, tensors["graph.safetensors"], texts["encoders.json"], texts["ids.json"])
+        held = unpack_held(tensors["heldout.safetensors"], len(described["classes"]))
+        method = described["method"]
+        if method not in CANDIDATES:
+            raise ValueError(f"there is no method {method!r}")
+        model = Model(
+            method,
+            Config.from_dict(described["config"]),
+            tuple(described["classes"]),
+            tensors["weights.safetensors"],
+            held[method],
+            float(described["temperature"]),
+        )
+        columns = Columns(**described["columns"])
+        return Stored(model, problem, columns, held, described["target_accuracy"], described["coverage"])
+    except (KeyError, TypeError, ValueError, safetensors.SafetensorError, GraphMixError) as error:
+        raise RunError(f"{folder} does not hold a whole model: {error}") from error
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / MODEL
+    if not path.is_file():
+        state = "holds a fit that is not done" if (folder / ASKED).is_file() else "is not a model's folder"
+        raise RunError(f"{folder} {state}: it has no {MODEL}")
+    try:
+        described = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    version = described.get("format") if isinstance(described, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RunError(f"{path} does not describe a model of graphmix")
+    if version > FORMAT:
+        raise RunError(
+            f"{path} was written by a newer graphmix (format {version}, this one reads {FORMAT}); upgrade it"
+        )
+    return dict(described)
+
+
+def _read_checked(path: Path, checksums: Any) -> bytes:
+    expected = checksums.get(path.name) if isinstance(checksums, dict) else None
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise RunError(f"{path} is not the file that was written with the model: its SHA-256 differs; fit again")
+    return content
+
+
+def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise RunError(f"{folder} is a file; choose another --out")
+    if not (folder / ASKED).exists():
+        held = {path.name for path in folder.iterdir() if not is_leaving(path.name)}
+        if held - {".lock"}:
+            raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
+        return
+    if not resume:
+        state = "a finished model" if (folder / MODEL).exists() else "a fit that is not done; --resume goes on with it"
+        raise RunError(f"{folder} holds {state}; or choose another --out")
+    if asked is None:
+        return
+    try:
+        begun = json.loads((folder / ASKED).read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder / ASKED} cannot be read: {error}") from error
+    different = [name for name in asked if not isinstance(begun, dict) or begun.get(name) != asked[name]]
+    if different:
+        raise RunError(f"{folder} holds another fit (its {different[0]} differs); choose another --out")
+
+
+def _made_by(problem: Problem) -> dict[str, Any]:
+    made = {"encoders": problem.encoders, "link_encoders": problem.link_encoders, "structural": problem.structural}
+    return {name: None if part is None else part.to_json() for name, part in made.items()}
+
+
+def _tensor_bytes(tensors: dict[str, Tensor]) -> bytes:
+    return bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, allow_nan=False) + "\n").encode()

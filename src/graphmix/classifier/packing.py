@@ -1,0 +1,132 @@
+"""A problem and held-out predictions as tensors by name, and back."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from graphmix.classifier.heldout import HeldOut
+from graphmix.classifier.problem import LINKS, NODES, Problem
+from graphmix.data import Graph, Split
+from graphmix.data.dual import SharedEnds
+from graphmix.data.tables import Encoders, Structural
+
+_ROLES = ("train", "val", "test")
+
+
+def pack_problem(problem: Problem) -> dict[str, Tensor]:
+    """The graph and its split as tensors."""
+    graph = problem.graph
+    packed = {"y": graph.y}
+    packed |= {"x": graph.x} if isinstance(graph.x, Tensor) else _pack_csr("x", graph.x.to_scipy())
+    if isinstance(graph.structure, SharedEnds):
+        packed["ends"] = graph.structure.ends
+    else:
+        # One direction is enough.
+        forward = graph.edge_index[0] < graph.edge_index[1]
+        packed["edges"] = graph.edge_index[:, forward]
+        if graph.edge_weights is not None:
+            packed["weights"] = graph.edge_weights[forward]
+    if problem.user_x is not None:
+        packed |= _pack_csr("users", problem.user_x)
+    if problem.split is not None:
+        packed |= {role: getattr(problem.split, role) for role in _ROLES}
+    return packed
+
+
+def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by: Any, ids: Any) -> Problem:
+    """Put a problem together from what a folder holds, checking it as if it were new.
+
+    Raises:
+        KeyError: something is missing.
+        ValueError: something is of the wrong kind or size.
+        TypeError: likewise.
+        GraphMixError: the graph is none.
+    """
+    classes, task = described["classes"], described["task"]
+    names = ids["ids"]
+    if task not in (NODES, LINKS) or not all(isinstance(name, str) for name in (*classes, *names)):
+        raise ValueError("the task, the classes or the ids are none")
+    x: Any = packed.get("x")
+    if x is None:
+        x = _unpack_csr("x", packed)
+    edges: Any = [[], []] if task == LINKS else packed["edges"]
+    weights = None if task == LINKS else packed.get("weights")
+    graph = Graph.build(
+        x, edges, packed["y"], len(classes), described["name"], classes, weights=weights, normalise=False
+    )
+    if task == LINKS:
+        ends = packed["ends"]
+        if ends.shape != (2, graph.num_nodes) or int(ends.min()) < 0 or int(ends.max()) >= len(names):
+            raise ValueError("the ends of the links are none")
+        graph = graph.with_structure(SharedEnds(ends))
+    elif len(names) != graph.num_nodes:
+        raise ValueError(f"there are {len(names)} ids for {graph.num_nodes} nodes")
+    split = None
+    if described["split"] is not None:
+        split = Split.build(packed["train"], packed["val"], packed["test"], described["split"])
+        split.check(graph)
+    encoders, link_encoders = (
+        None if made_by[name] is None else Encoders.from_json(made_by[name]) for name in ("encoders", "link_encoders")
+    )
+    structural = None if made_by["structural"] is None else Structural.from_json(made_by["structural"])
+    scale = described["weight_scale"]
+    return Problem(
+        task,
+        graph,
+        split,
+        names,
+        encoders,
+        structural,
+        None if scale is None else float(scale),
+        (),
+        link_encoders,
+        _unpack_csr("users", packed) if "users.shape" in packed else None,
+    )
+
+
+def _pack_csr(name: str, matrix: sp.csr_array) -> dict[str, Tensor]:
+    parts = {"crow": matrix.indptr, "col": matrix.indices, "values": matrix.data, "shape": np.array(matrix.shape)}
+    return {f"{name}.{part}": torch.from_numpy(array) for part, array in parts.items()}
+
+
+def _unpack_csr(name: str, packed: dict[str, Tensor]) -> sp.csr_array:
+    crow, col, values, shape = (packed[f"{name}.{part}"].numpy() for part in ("crow", "col", "values", "shape"))
+    rows, columns = shape.tolist()
+    matrix = sp.csr_array((values, col, crow), shape=(rows, columns))
+    matrix.check_format()
+    return matrix
+
+
+def pack_held(held: dict[str, HeldOut]) -> dict[str, Tensor]:
+    """Held-out predictions by method as tensors; all methods have the same nodes."""
+    some = next(iter(held.values()))
+    packed = {"nodes": torch.from_numpy(some.nodes), "labels": torch.from_numpy(some.labels)}
+    for method, predictions in held.items():
+        packed[f"{method}.probabilities"] = torch.from_numpy(predictions.probabilities)
+        packed[f"{method}.right"] = torch.from_numpy(predictions.right)
+    return packed
+
+
+def unpack_held(packed: dict[str, Tensor], classes: int) -> dict[str, HeldOut]:
+    """Held-out predictions by method.
+
+    Raises:
+        KeyError: something is missing.
+        ValueError: something is of the wrong size, or no probability.
+    """
+    nodes, labels = (packed[name].numpy().astype(np.int64) for name in ("nodes", "labels"))
+    held = {}
+    for name, tensor in packed.items():
+        method, _, what = name.rpartition(".")
+        if what != "probabilities":
+            continue
+        probabilities, right = tensor.double().numpy(), packed[f"{method}.right"].double().numpy()
+        if probabilities.shape != (len(nodes), classes) or right.shape != nodes.shape or labels.shape != nodes.shape:
+            raise ValueError("the held-out predictions do not fit together")
+        if not (np.isfinite(probabilities).all() and (labels >= 0).all() and (labels < classes).all()):
+            raise ValueError("the held-out predictions are no probabilities")
+        held[method] = HeldOut(nodes, labels, probabilities, right)
+    return held

@@ -1,0 +1,383 @@
+"""The page of a fitted model: what is read and refused, what it says, and what a browser draws of it."""
+
+import html
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plotly import graph_objects
+
+from graphmix.analysis.survey import survey
+from graphmix.classifier.fitting import Wishes, fit_problem
+from graphmix.classifier.problem import Columns, Problem
+from graphmix.data import synthetic
+from graphmix.errors import RunError
+from graphmix.report import read, render, write
+from graphmix.training import Config
+from watched_page import Watched, points
+
+CLASSES = ["Theory", "</script><b>Genetic</b>", "Rare"]
+EVIL = "</script><b>"
+
+
+def make_bins(ece: float) -> dict[str, Any]:
+    share = [None, 40.0, 80.0]
+    return {"count": [0, 10, 30], "confidence": share, "accuracy": [None, 50.0, 90.0], "ece": ece}
+
+
+def make_metrics(**changes: Any) -> dict[str, Any]:
+    """What metrics.json holds."""
+
+    def place(method: str, accuracy: float, behind: list[float] | None, certain: bool | None) -> dict[str, Any]:
+        scores = {"accuracy": accuracy, "macro_f1": accuracy - 2, "behind": behind, "certain": certain}
+        return {"method": method, **scores, "seconds": 12.3}
+
+    return {
+        "format": 1,
+        "dataset": "papers",
+        "survey": {
+            "nodes": 1000,
+            "labeled": 40,
+            "class_names": list(CLASSES),
+            "class_counts": [20, 15, 5],
+            "edges": 4000,
+            "isolated": 7,
+            "components": 12,
+            "features": 500,
+            "mean_degree": 8.0,
+            "labeled_edges": 60,
+            "homophily": 0.82,
+            "chance": 0.31,
+            "adjusted_homophily": 0.74,
+            "reached": 0.64,
+            "warnings": ["Labels are few."],
+        },
+        "judged_on": "held-out folds",
+        "held": 40,
+        "trials": 5,
+        "epochs": 300,
+        "backbone": "gcn",
+        "chosen_by": "accuracy",
+        "chosen": "graphmix",
+        "candidates": [
+            place("graphmix", 80.0, None, None),
+            place("label-propagation", 77.5, [2.5, -1.5, 6.5], False),
+            place("fcn", 55.0, [25.0, 15.0, 35.0], True),
+        ],
+        "calibration": {"temperature": 1.4, "before": make_bins(12.5), "after": make_bins(4.5)},
+        "conformal": {"coverage": 90.0, "empirical": 91.5, "mean_size": 1.4, "threshold": 0.8, "sizes": [700, 250, 50]},
+        "abstention": {
+            "target": 90.0,
+            "level": 0.55,
+            "kept": 75.0,
+            "accuracy": 91.0,
+            "curve": {
+                "threshold": [99.0, 90.0, 60.0, 50.0, 40.0],
+                "kept": [10.0, 30.0, 50.0, 70.0, 100.0],
+                "accuracy": [75.0, 100.0, 92.0, 90.0, 80.0],
+            },
+        },
+        "classes": list(CLASSES),
+        "predicted": [600, 350, 50],
+        "test": None,
+        "notes": ["features: words (text)"],
+        "failures": ["supervised was left out: its loss became infinite"],
+        "seconds": {"reading": 1.5, "encoding": 0.5, "training": 40.0, "writing": 0.2},
+        "peak_memory_gib": 0.75,
+        **changes,
+    }
+
+
+def make_test() -> dict[str, Any]:
+    shares = {"accuracy": 79.0, "macro_f1": 70.0, "trials": [76.0, 78.5, 80.0]}
+    return {"nodes": 300, **shares, "before": make_bins(11.0), "after": make_bins(3.5)}
+
+
+def make_model(folder: Path, metrics: dict[str, Any], **changes: Any) -> Path:
+    """A model's folder, as far as a page needs one."""
+    folder.mkdir(parents=True)
+    model = {"format": 1, "versions": {"graphmix": "0.1.0"}, "task": "nodes", "config": {"alpha": 1.0}, **changes}
+    (folder / "model.json").write_text(json.dumps(model))
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    (folder / "config.json").write_text(json.dumps({"wishes": {}}))
+    (folder / "predictions.csv").write_text("id,label\n")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_model(tmp_path / "model", make_metrics())
+
+
+def shell(folder: Path) -> str:
+    """What the page of a folder says, without its scripts and styles."""
+    return html.unescape(re.sub(r"<(script|style).*?</\1>", "", render(read(folder)), flags=re.DOTALL))
+
+
+def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
+    page = shell(folder)
+    said = (
+        "Use GraphMix(GCN): it is right on 80.0 % of the 40 labels, each held out in turn.",
+        "<b>Take care.</b> Labels are few.",
+        "<b>Not tried.</b> supervised was left out: its loss became infinite",
+        "82 % of the 60 edges between labels join one class; 31 % would by chance.",
+        "64 % of the unlabeled nodes are within two steps of a label.",
+        "features: words (text)",
+        "2.5 (−1.5 to +6.5)",
+        "too sure of itself, its confidence 12.5 points off on average",
+        "brings that down to 4.5 points",
+        "From a confidence of 0.55 on, 91.0 % of held-out predictions are right (target: 90 %).",
+        "250 of 1,000 (25.0 %)",
+        "held the right class 91.5 % of the time, with 1.40 classes on average",
+        "Time for training",
+        "0.75 GiB",
+        "graphmix predict",
+        "what the model predicts, a row for each",
+    )
+    places = [page.find(text) for text in said]
+    assert min(places) >= 0, said[places.index(min(places))]
+    assert places == sorted(places)
+    assert 'id="test"' not in page
+    assert "heldout.safetensors" not in page  # it is not there
+
+
+def test_every_candidate_has_its_row_and_verdict(folder: Path) -> None:
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>.*?class="chip (\S+)"', shell(folder))
+    assert rows == [
+        ("GraphMix(GCN)", "reproduced"),
+        ("Label propagation", "undecided"),
+        ("Features only (FCN)", "higher"),
+    ]
+
+
+def test_test_nodes_where_some_were_given(tmp_path: Path) -> None:
+    given = make_model(tmp_path / "m", make_metrics(test=make_test(), judged_on="validation nodes"))
+    page = shell(given)
+    assert "on 300 test nodes" in page
+    assert "76.0 to 80.0 %" in page
+    assert "11.0 % before, 3.5 % after" in page
+    assert "the scores are a little too good" in page
+
+
+def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
+    metrics = make_metrics(abstention=make_metrics()["abstention"] | {"level": None, "kept": 0.0, "accuracy": None})
+    metrics["conformal"] |= {"threshold": None, "sizes": [0, 0, 1000]}
+    metrics["survey"] |= {"homophily": None, "chance": None, "adjusted_homophily": None, "reached": None}
+    metrics["calibration"] |= {"after": make_bins(20.0)}
+    metrics["candidates"] = metrics["candidates"][:1]
+    page = shell(make_model(tmp_path / "m", metrics))
+    assert "so all 1,000 predictions abstain" in page
+    assert "40 labels are too few to promise a coverage of 90 %" in page
+    assert "no edge joins two labels" in page
+    assert "All nodes are labeled." in page
+    assert "it did not help here" in page
+    assert 'id="chart-comparison"' not in page
+
+
+def test_names_are_harmless(tmp_path: Path) -> None:
+    evil = {"dataset": EVIL, "notes": [EVIL], "failures": [EVIL]}
+    metrics = make_metrics(**evil)
+    metrics["survey"]["warnings"] = [EVIL]
+    page = render(read(make_model(tmp_path / "m", metrics, config={EVIL: EVIL}, versions={EVIL: EVIL})))
+    # Every script element is one of ours, and no name became an element.
+    assert page.count("</script>") == page.count("<script")
+    assert EVIL not in page
+    assert "<b>Genetic" not in page
+
+
+def test_a_few_of_very_many_classes_are_shown(tmp_path: Path) -> None:
+    names, metrics = [f"class {place}" for place in range(10_000)], make_metrics()
+    metrics["survey"] |= {"class_names": names, "class_counts": [1] * 9_000 + [2] * 1_000}
+    metrics |= {"classes": names, "predicted": [1] * 9_000 + [3] * 1_000}
+    metrics["conformal"]["sizes"] = [12_000] + [0] * 9_999
+    page = shell(make_model(tmp_path / "m", metrics))
+    assert "The 30 classes with the most labels, of 10,000." in page
+    assert '<th scope="row">9,970 other classes</th><td>10,940</td><td>11,910</td>' in page
+    assert len(page) < 100_000
+
+
+def test_the_curves_of_the_candidates(folder: Path, run_folder: Path, demo_folder: Path) -> None:
+    assert "Training curves" not in shell(folder)
+    (folder / "candidates").mkdir()
+    run_folder.rename(folder / "candidates" / "graphmix")
+    (record,) = read(folder).records
+    assert record.rows == ("GraphMix(GCN)",)
+    assert record.cells[0].details is not None
+    assert record.cells[0].details.reliability is None
+    assert "Training curves" in shell(folder)
+
+
+def test_a_fit_that_is_not_done(folder: Path) -> None:
+    (folder / "model.json").unlink()
+    with pytest.raises(RunError, match=r"holds a fit that is not done: it has no model.json yet; .* --resume"):
+        read(folder)
+
+
+def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
+    def changed(metrics: Any) -> None:
+        *way, last = keys
+        for key in way:
+            metrics = metrics[key]
+        metrics[last] = to
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        (lambda metrics: metrics.pop("held"), "the file has no field 'held'"),
+        (change("format", to=2), "format is 2, written by a newer graphmix; this one reads 1, so upgrade it"),
+        (change("candidates", to=[]), "candidates is empty"),
+        (change("candidates", 1, "behind", to=None), "candidates[1].behind is not a list"),
+        (change("candidates", 0, "behind", to=[1, 2, 3]), "candidates[0].behind is not null, but this is the best"),
+        (change("candidates", 1, "certain", to=1), "candidates[1].certain is neither true nor false"),
+        (
+            change("candidates", 0, "method", to="magic"),
+            "candidates[0].method is 'magic', not one of graphmix, supervised, label-propagation, fcn",
+        ),
+        (change("chosen", to="fcn"), "chosen is not graphmix, the first of the candidates"),
+        (change("classes", to=["one"]), "classes has 1 values where the survey has 3"),
+        (change("conformal", "sizes", to=[1, 2]), "conformal.sizes has 2 values where 3 are expected"),
+        (change("abstention", "curve", "kept", to=[1]), "abstention.curve.kept has 1 values where 5 are expected"),
+        (change("survey", "nodes", to="many"), "survey.nodes is not a number"),
+        (change("survey", "warnings", to=[3]), "survey.warnings[0] is not a text"),
+        (change("calibration", "before", "count", to=None), "calibration.before.count is not a list"),
+        (change("test", to={"nodes": 3}), "test has no field 'accuracy'"),
+    ],
+)
+def test_damaged_metrics_are_refused_in_a_sentence(folder: Path, broken: Any, problem: str) -> None:
+    metrics = make_metrics()
+    broken(metrics)
+    path = folder / "metrics.json"
+    path.write_text(json.dumps(metrics))
+    with pytest.raises(RunError) as caught:
+        read(folder)
+    assert str(caught.value) == f"{path} cannot be drawn: {problem}"
+
+
+def test_other_files_are_refused_by_name(folder: Path) -> None:
+    (folder / "metrics.json").write_text(json.dumps(make_metrics(held=float("nan"))))
+    with pytest.raises(RunError, match=r"metrics.json cannot be read as JSON: it contains NaN"):
+        read(folder)
+    (folder / "metrics.json").unlink()
+    with pytest.raises(RunError, match=r"metrics.json cannot be read: No such file"):
+        read(folder)
+    (folder / "metrics.json").write_text(json.dumps(make_metrics()))
+    (folder / "model.json").write_text('{"format": 7}')
+    with pytest.raises(RunError, match=r"model.json cannot be drawn: format is 7, written by a newer graphmix"):
+        read(folder)
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where anything is in a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [way, *(place for key, part in inner for place in places(part, (*way, key)))]
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_is_changed_gives_a_page_or_one_sentence(folder: Path, data: st.DataObject) -> None:
+    metrics = make_metrics(test=make_test())
+    *way, last = data.draw(st.sampled_from(places(metrics)[1:]))
+    strange = st.sampled_from([None, True, -1, 0, 10**400, 0.5, "x", "\ud800", [], [1], {}, {"a": 1}])
+    change(*way, last, to=data.draw(strange))(metrics)
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    sentence = "metrics.json"
+    try:
+        render(read(folder)).encode()
+    except RunError as error:
+        sentence = str(error)
+    assert "metrics.json" in sentence
+    assert "\n" not in sentence
+
+
+def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
+    made, split = synthetic(nodes=120)
+    graph = replace(made, class_names=tuple(f"class {place}" for place in range(made.num_classes)))
+    problem = Problem("nodes", graph, split, [str(node) for node in range(120)], None, None, None, ("a note",))
+    wishes = Wishes(methods=("label-propagation", "fcn"))
+    config = Config(trials=2, epochs=5)
+    fitted = fit_problem(problem, survey(graph, problem.known), split, config, wishes, Columns(), tmp_path / "model")
+    contents = read(tmp_path / "model")
+    assert contents.fitted is not None
+    assert {one.method for one in contents.fitted.candidates} == {"label-propagation", "fcn"}
+    assert contents.fitted.test is not None
+    assert contents.fitted.survey == survey(graph, problem.known)
+    assert contents.records[0].rows == ("Features only (FCN)",)
+    page = render(contents)
+    assert f"{fitted.metrics['candidates'][0]['accuracy']:.1f} % of the" in page
+    assert "a note" in page
+
+
+@pytest.fixture(scope="module")
+def opened(open_page: Any, make: Any) -> Watched:
+    def make_in(folder: Path) -> Path:
+        made = make_model(folder, make_metrics(test=make_test()))
+        make.demo(made / "candidates")
+        return made
+
+    return open_page(make_in)
+
+
+@pytest.mark.browser
+def test_every_chart_is_drawn_with_all_its_points(opened: Watched) -> None:
+    opened.draw_all()
+    best, certain, unsure = opened.traces("chart-comparison")
+    assert (best["x"], certain["x"], unsure["x"]) == ([0], [-25.0], [-2.5])
+    assert (unsure["error_x"]["array"], unsure["error_x"]["arrayminus"]) == ([4.0], [4.0])
+    _, before, after = opened.traces("chart-calibration")
+    assert (before["x"], after["y"]) == ([40.0, 80.0], [50.0, 90.0])
+    assert ("12.5" in before["name"], "4.5" in after["name"]) == (True, True)
+    curve, target, level = opened.traces("chart-abstention")
+    # Of 40 labels the first two points keep 4 and 12, which is luck.
+    assert (curve["x"], curve["y"]) == ([50.0, 70.0, 100.0], [92.0, 90.0, 80.0])
+    assert target["y"] == [90.0, 90.0]
+    # Half way between the confidences 0.6 and 0.5, and so between the shares.
+    assert (level["x"], level["y"]) == ([pytest.approx(60.0)], [91.0])
+    assert opened.traces("chart-sizes")[0]["y"] == [70.0, 25.0, 5.0]
+    _, labels, predicted = opened.traces("chart-classes")
+    assert (labels["x"], predicted["x"]) == ([50.0, 37.5, 12.5], [60.0, 35.0, 5.0])
+    assert points(opened.traces("chart-curves")) == 3 * 40
+
+
+@pytest.mark.browser
+def test_plotly_finds_no_fault_with_any_chart(opened: Watched) -> None:
+    opened.draw_all()
+    script = "[...document.querySelectorAll('.plot')].map(({ data, layout }) => JSON.stringify({ data, layout }))"
+    for figure in opened.page.evaluate(script):
+        graph_objects.Figure(**json.loads(figure))  # it refuses names and values that Plotly does not have
+
+
+@pytest.mark.browser
+def test_names_stay_text_and_nothing_sticks_out_or_goes_wrong(opened: Watched) -> None:
+    for width in (390, 1440):
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        opened.draw_all()
+        assert opened.overflow() <= 0
+    names = opened.page.locator("#chart-classes .annotation-text").all_text_contents()
+    assert names == CLASSES
+    assert opened.page.locator("#chart-calibration .plot").get_attribute("aria-label") == (
+        "Confidence and accuracy, before and after calibration: expected calibration error 12.5 % before, 4.5 % after"
+    )
+    assert len(opened.page.pdf(format="A4")) > 50_000
+    assert opened.problems == []
+    assert len(opened.requests) == 1
+
+
+@pytest.mark.browser
+def test_a_page_without_runs_is_drawn(browser: Any, folder: Path, tmp_path: Path) -> None:
+    metrics = make_metrics(abstention=make_metrics()["abstention"] | {"level": None, "accuracy": None})
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    write(read(folder), tmp_path / "report.html")
+    watched = Watched(browser, tmp_path / "report.html")
+    watched.draw_all()
+    assert len(watched.traces("chart-abstention")) == 2
+    assert watched.problems == []
+    watched.page.close()
