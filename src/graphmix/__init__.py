@@ -8,12 +8,17 @@ Example:
     torch.Size([2, 300])
 """
 
+from typing import TYPE_CHECKING, Any
+
 from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
 from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
 from graphmix.streams import Streams
 from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
 from graphmix.training.runs import Run, load_run, train
+
+if TYPE_CHECKING:
+    from graphmix.estimator import GraphMixClassifier
 
 __all__ = [
     "DATASETS",
@@ -26,6 +31,7 @@ __all__ = [
     "Dataset",
     "Fit",
     "Graph",
+    "GraphMixClassifier",
     "GraphMixError",
     "GraphUNet",
     "Run",
@@ -48,3 +54,12 @@ __all__ = [
     "train",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # By itself it would make every import of graphmix wait for scikit-learn's.
+    if name == "GraphMixClassifier":
+        from graphmix.estimator import GraphMixClassifier
+
+        return GraphMixClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

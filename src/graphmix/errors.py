@@ -5,12 +5,12 @@ class GraphMixError(Exception):
     """Anything the user can put right. The command line prints it and exits with code 2."""
 
 
-class DataError(GraphMixError):
-    """A dataset, file, graph or split that cannot be used as it is."""
+class DataError(GraphMixError, ValueError):
+    """A dataset, file, graph or split that cannot be used as it is; a ValueError, as users of scikit-learn expect."""
 
 
-class ConfigError(GraphMixError):
-    """A hyperparameter or option outside its range."""
+class ConfigError(GraphMixError, ValueError):
+    """A hyperparameter or option outside its range; a ValueError likewise."""
 
 
 class RunError(GraphMixError):

@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from graphmix.analysis import details
-from graphmix.analysis.details import curves
+from graphmix.analysis.details import curves, details
 from graphmix.baselines import propagate
 from graphmix.classifier.heldout import HeldOut, hold_out, judged_nodes
 from graphmix.data import Graph, Split

@@ -40,7 +40,7 @@ def read_parquet(path: Path) -> Table:
                 read = file.read(columns=[field.name])
                 columns[field.name.strip()] = _simplified(read.column(field.name))
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, PermissionError):
+        if isinstance(error, PermissionError | DataError):
             raise
         raise DataError(f"{path} is not a Parquet file that can be read: {error}") from error
     if not rows:
