@@ -39,6 +39,14 @@ def degrees(graph: Graph) -> Ints:
     return np.bincount(graph.edge_index[0].cpu().numpy(), minlength=graph.num_nodes)
 
 
+def strengths(graph: Graph) -> NDArray[np.float64]:
+    """What the edges of each node weigh together: float64 `[nodes]`; how many there are, where they have no weights."""
+    if graph.edge_weights is None:
+        return degrees(graph).astype(np.float64)
+    sums = np.bincount(graph.edge_index[0].numpy(), graph.edge_weights.double().numpy(), minlength=graph.num_nodes)
+    return sums.astype(np.float64)
+
+
 def joined(graph: Graph, nodes: Mask, labels: Ints) -> Joined:
     """Count the edges between the given nodes, bool `[nodes]`, by their labels `[nodes]`, which must be known there."""
     if isinstance(graph.structure, SharedEnds):

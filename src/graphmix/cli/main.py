@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import torch
 import typer
 
-from graphmix.cli import data, demo, fit, predict, report, reproduce, select, train
+from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
 from graphmix.training.results import versions
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(fit.fit)
 app.command()(predict.predict)
+app.command()(advise.advise)
 app.command()(train.train)
 app.command()(select.select)
 app.command()(reproduce.reproduce)
