@@ -17,8 +17,6 @@ there (-8.6 to -1.4), which the other nodes showed as well once probabilities we
 
 import argparse
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +43,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20, help="starts from which labels are added")
     parser.add_argument("--flips", type=int, default=10, help="times that labels are changed")
     parser.add_argument("--epochs", type=int, default=300)
+    parser.add_argument("--commit", help="what the code is at, where git does not say")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     record: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     if not record:
         record = {
-            "command": shlex.join(["python", *sys.argv]),
-            "commit": source_commit(),
+            "command": "python benchmarks/advise.py",
+            "commit": options.commit or source_commit(),
             "machine": f"{device_name('cpu')}, {torch.get_num_threads()} thread",
             "versions": versions(),
             "dataset": options.dataset,
