@@ -25,7 +25,7 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
     masks = np.arange(60) // 20 == np.arange(3)[:, None]
     own = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
     names = own | dict(zip(("train", "val", "test"), masks, strict=True))
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
     for block in BLOCKS:
         # Word for word but for the number of epochs: 20 show that it runs.
         exec(re.sub(r"trials=(\d+)(, epochs=\d+)?", r"trials=\1, epochs=20", block), names)
@@ -35,6 +35,7 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
             del names["classes"]
         if "model" in names and "MyNet" in block:
             assert names["fit"].predict(names["graph"]).shape == (2, 3327)
+    assert names["probabilities"].shape == (60, 3)
     assert names["loss"].shape == (3,)
     assert names["val_accuracy"].shape == (3,)
 
@@ -48,7 +49,7 @@ def test_the_tables_are_made_from_the_results():
 def tables(monkeypatch):
     monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     yield importlib.import_module("tables")
-    for name in ("tables", "findings", "results_page"):
+    for name in ("tables", "findings", "own_tables", "results_page"):
         sys.modules.pop(name, None)
 
 

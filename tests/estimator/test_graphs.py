@@ -78,7 +78,9 @@ def test_features_of_edges_are_no_weights(small):
     assert read_graph(pyg.Data(torch.ones(120, 1), small.edges, several)).weights is None
 
 
-@pytest.mark.parametrize("form", [torch.from_numpy, np.ndarray.tolist, np.asfortranarray], ids=["torch", "lists", "by columns"])
+@pytest.mark.parametrize(
+    "form", [torch.from_numpy, np.ndarray.tolist, np.asfortranarray], ids=["torch", "lists", "by columns"]
+)
 def test_dense_features_in_every_form(small, quick, fitted, form):
     classifier = quick().fit(form(small.x), small.y, small.edges)
     np.testing.assert_array_equal(classifier.predict_proba(), fitted.predict_proba())

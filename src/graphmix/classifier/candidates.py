@@ -12,6 +12,7 @@ from graphmix.analysis.details import curves, details
 from graphmix.baselines import propagate
 from graphmix.classifier.heldout import HeldOut, hold_out, judged_nodes
 from graphmix.data import Graph, Split
+from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.training import Config, Fit, fit
 from graphmix.training.files import write_json
@@ -23,12 +24,14 @@ CANDIDATES = (GRAPHMIX, SUPERVISED, PROPAGATION, FCN)
 
 # From here on a graph takes its time on a CPU, and epochs are fewer.
 _MANY_NODES = 20_000
+_VERY_MANY_NODES = 100_000
 _FEWEST_EPOCHS = 200
 # Up to so many classes the paper has 16 hidden units, beyond that 64.
 _FEW_CLASSES = 8
 # A bag of words has more features than that, and half of them can be dropped.
 _FEW_FEATURES = 200
 _PICTURED_CLASSES = 100
+_ENOUGH_EPOCHS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ def usual_config(graph: Graph, **given: Any) -> Config:
     Of equally good epochs the last counts: where few nodes select, an early one is good by luck.
     """
     chosen: dict[str, Any] = {
-        "trials": 5,
+        "trials": FOLDS if graph.num_nodes <= _VERY_MANY_NODES else 3,
         "epochs": max(_FEWEST_EPOCHS, min(2000, 2000 * _MANY_NODES // graph.num_nodes)),
         "hidden": 16 if graph.num_classes <= _FEW_CLASSES else 64,
         "input_dropout": 0.5 if graph.num_features > _FEW_FEATURES else 0.2,
@@ -70,6 +73,13 @@ def usual_config(graph: Graph, **given: Any) -> Config:
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
 
 
+def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
+    """Say so where GraphMix trains for so short a time that it may not show what it can do."""
+    if GRAPHMIX not in methods or config.epochs >= _ENOUGH_EPOCHS:
+        return []
+    return [f"networks train for {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (--epochs)"]
+
+
 def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
     """Refuse names that no candidate has, and an empty list."""
     unknown = [name for name in methods if name not in CANDIDATES]
@@ -77,6 +87,15 @@ def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
         wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"
         raise ConfigError(f"{wrong}; there are {', '.join(CANDIDATES)}")
     return tuple(dict.fromkeys(methods))
+
+
+def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
+    """Refuse edge weights that the chosen networks would not heed."""
+    if graph.edge_weights is not None and config.backbone != "gcn" and {GRAPHMIX, SUPERVISED} & set(methods):
+        raise ConfigError(
+            f"of the networks only a gcn heeds edge weights, not a {config.backbone}; choose --backbone gcn, or take "
+            "the column of weights out of the table of edges"
+        )
 
 
 def try_method(

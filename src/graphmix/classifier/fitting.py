@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from graphmix.analysis.survey import Survey
-from graphmix.classifier.candidates import CANDIDATES, GRAPHMIX, Candidate, check_methods, try_methods
+from graphmix.classifier.candidates import CANDIDATES, GRAPHMIX, Candidate, check_methods, check_weights, try_methods
 from graphmix.classifier.choice import ACCURACY, MACRO_F1, rank
-from graphmix.classifier.folder import METRICS, Stored, begin, write_model
+from graphmix.classifier.folder import METRICS, PREDICTIONS, Stored, begin, write_model
 from graphmix.classifier.metrics import describe
 from graphmix.classifier.model import Model
 from graphmix.classifier.predictions import check_ending, tabulate, write_predictions
 from graphmix.classifier.problem import LINKS, Columns, Problem
-from graphmix.data import Split
+from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.training import Config
-from graphmix.training.devices import check_memory, choose_device
+from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.files import write_json
 from graphmix.training.loop import Watch
 
@@ -117,10 +119,12 @@ def fit_problem(
         RunError: the folder cannot be used, or no method gave predictions.
     """
     clock = clock or Clock()
-    path = predictions or folder / "predictions.csv"
+    path = predictions or folder / PREDICTIONS
     check_ending(path)
     graph = problem.graph
     # Refused before the folder is touched.
+    check_weights(wishes.methods, graph, config)
+    _check_room(graph, config)
     check_memory(graph, config, choose_device(device))
     wanted = {"config": config.to_dict(), "wishes": vars(wishes), "columns": columns.to_json(), **(asked or {})}
     clock.begin("training")
@@ -195,6 +199,21 @@ def peak_memory() -> float | None:
     # Kilobytes on Linux, bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
+
+
+def _check_room(graph: Graph, config: Config) -> None:
+    """Refuse a graph with so many classes that the probabilities of its nodes do not fit into memory.
+
+    For each of a node's classes there are about four float32 numbers to a trial, and five float64 ones to a decision.
+    """
+    needed = graph.num_nodes * graph.num_classes * (4 * 4 * config.trials + 5 * 8)
+    free = free_memory(torch.device("cpu"))
+    if needed > free:
+        raise ConfigError(
+            f"the probabilities of {graph.num_nodes:,} nodes for {graph.num_classes:,} classes need about "
+            f"{needed / 2**30:,.0f} GiB in {config.trials} trials, and {free / 2**30:,.0f} are free; pool rare classes "
+            "or lower --trials"
+        )
 
 
 def _held(candidates: list[Candidate]) -> dict[str, Any]:

@@ -9,11 +9,14 @@ encoders.json         how columns become features
 ids.json              the nodes' ids, in order
 metrics.json          how good the methods are, the calibration, the times
 predictions.csv       what the model predicts
-model.json            what the model is, and the SHA-256 of the files it needs; written last, so its presence means done
+model.json            what the model is, the SHA-256 of the files it needs, and its own; written last, which means done
 """
 
+import contextlib
 import hashlib
 import json
+import math
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,10 +28,10 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save
 from torch import Tensor
 
-from graphmix.classifier.candidates import CANDIDATES
+from graphmix.classifier.candidates import check_methods
 from graphmix.classifier.heldout import HeldOut
 from graphmix.classifier.model import Model
-from graphmix.classifier.packing import pack_held, pack_problem, unpack_held, unpack_problem
+from graphmix.classifier.packing import pack_held, pack_problem, share, unpack_held, unpack_problem
 from graphmix.classifier.problem import Columns, Problem
 from graphmix.errors import GraphMixError, RunError
 from graphmix.files import is_leaving
@@ -37,10 +40,25 @@ from graphmix.training.files import locked, write_bytes, write_json
 from graphmix.training.results import versions
 
 FORMAT = 1
-MODEL, ASKED, METRICS = "model.json", "config.json", "metrics.json"
+MODEL, ASKED, METRICS, PREDICTIONS = "model.json", "config.json", "metrics.json", "predictions.csv"
+# What model.json calls its own checksum.
+OWN = "sha256"
 _TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
 _TEXTS = ("encoders.json", "ids.json")
 _NEEDED = (*_TENSORS, *_TEXTS)
+# What reading a file that is not as it should be can come to.
+_DAMAGED = (
+    AttributeError,
+    GraphMixError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    safetensors.SafetensorError,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +96,41 @@ def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Itera
     """
     asked = json.loads(json.dumps(asked | {"versions": versions()}))
     _check_folder(folder, asked, resume)
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        _make(folder)
+        with locked(folder):
+            # Once more: another process may have begun between the look and the lock.
+            _check_folder(folder, asked, resume)
+            with _forgotten_if_nothing(folder):
+                if not (folder / ASKED).exists():
+                    write_json(folder / ASKED, asked)
+                yield
+    finally:
+        for each in new:
+            # Only an empty folder goes.
+            with contextlib.suppress(OSError):
+                each.rmdir()
+
+
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from error
-    with locked(folder):
-        # Once more: another process may have begun between the look and the lock.
-        _check_folder(folder, asked, resume)
-        if not (folder / ASKED).exists():
-            write_json(folder / ASKED, asked)
+
+
+@contextmanager
+def _forgotten_if_nothing(folder: Path) -> Iterator[None]:
+    """After an error, remove what was written, unless there are networks to go on with."""
+    try:
         yield
+    except Exception:
+        if not (folder / MODEL).exists() and not any(folder.glob("candidates/**/*.safetensors")):
+            shutil.rmtree(folder / "candidates", ignore_errors=True)
+            for name in (ASKED, PREDICTIONS, METRICS, *_NEEDED, ".lock"):
+                (folder / name).unlink(missing_ok=True)
+        raise
 
 
 def check_free(folder: Path, *, resume: bool = False) -> None:
@@ -107,25 +150,23 @@ def write_model(folder: Path, stored: Stored) -> None:
     }
     for name, content in contents.items():
         write_bytes(folder / name, content)
-    write_json(
-        folder / MODEL,
-        {
-            "format": FORMAT,
-            "versions": versions(),
-            "task": problem.task,
-            "name": problem.graph.name,
-            "method": model.method,
-            "config": model.config.to_dict(),
-            "classes": list(model.classes),
-            "temperature": model.temperature,
-            "target_accuracy": stored.target,
-            "coverage": stored.coverage,
-            "columns": stored.columns.to_json(),
-            "split": None if problem.split is None else problem.split.name,
-            "weight_scale": problem.weight_scale,
-            "checksums": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
-        },
-    )
+    described = {
+        "format": FORMAT,
+        "versions": versions(),
+        "task": problem.task,
+        "name": problem.graph.name,
+        "method": model.method,
+        "config": model.config.to_dict(),
+        "classes": list(model.classes),
+        "temperature": model.temperature,
+        "target_accuracy": stored.target,
+        "coverage": stored.coverage,
+        "columns": stored.columns.to_json(),
+        "split": None if problem.split is None else problem.split.name,
+        "weight_scale": problem.weight_scale,
+        "checksums": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
+    }
+    write_json(folder / MODEL, described | {OWN: description_checksum(described)})
 
 
 def read_model(folder: Path) -> Stored:
@@ -137,25 +178,35 @@ def read_model(folder: Path) -> Stored:
     described = _read_description(folder)
     contents = {name: _read_checked(folder / name, described.get("checksums")) for name in _NEEDED}
     try:
-        tensors = {name: load_tensors(contents[name]) for name in _TENSORS}
-        texts = {name: json.loads(contents[name]) for name in _TEXTS}
-        problem = unpack_problem(described, tensors["graph.safetensors"], texts["encoders.json"], texts["ids.json"])
-        held = unpack_held(tensors["heldout.safetensors"], len(described["classes"]))
-        method = described["method"]
-        if method not in CANDIDATES:
-            raise ValueError(f"there is no method {method!r}")
-        model = Model(
-            method,
-            Config.from_dict(described["config"]),
-            tuple(described["classes"]),
-            tensors["weights.safetensors"],
-            held[method],
-            float(described["temperature"]),
-        )
-        columns = Columns(**described["columns"])
-        return Stored(model, problem, columns, held, described["target_accuracy"], described["coverage"])
-    except (KeyError, TypeError, ValueError, safetensors.SafetensorError, GraphMixError) as error:
+        return _stored(described, contents)
+    except _DAMAGED as error:
         raise RunError(f"{folder} does not hold a whole model: {error}") from error
+
+
+def description_checksum(described: dict[str, Any]) -> str:
+    """The SHA-256 of what model.json says, itself left out."""
+    said = {name: value for name, value in described.items() if name != OWN}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _stored(described: dict[str, Any], contents: dict[str, bytes]) -> Stored:
+    """Put a model together, checking every part as if it were new."""
+    tensors = {name: load_tensors(contents[name]) for name in _TENSORS}
+    texts = {name: json.loads(contents[name]) for name in _TEXTS}
+    problem = unpack_problem(described, tensors["graph.safetensors"], texts["encoders.json"], texts["ids.json"])
+    held = unpack_held(tensors["heldout.safetensors"], len(described["classes"]))
+    (method,) = check_methods([described["method"]])
+    model = Model(
+        method,
+        Config.from_dict(described["config"]),
+        tuple(described["classes"]),
+        tensors["weights.safetensors"],
+        held[method],
+        share(described, "temperature", math.inf),
+    )
+    model.check_weights(problem.graph.num_features)
+    columns = Columns.from_json(described["columns"])
+    return Stored(model, problem, columns, held, share(described, "target_accuracy"), share(described, "coverage"))
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -165,7 +216,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder} {state}: it has no {MODEL}")
     try:
         described = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
     version = described.get("format") if isinstance(described, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -174,6 +225,8 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise RunError(
             f"{path} was written by a newer graphmix (format {version}, this one reads {FORMAT}); upgrade it"
         )
+    if described.get(OWN) != description_checksum(described):
+        raise RunError(f"{path} is not as it was written: its SHA-256 differs; fit again")
     return dict(described)
 
 
@@ -199,8 +252,9 @@ def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> N
             raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
         return
     if not resume:
-        state = "a finished model" if (folder / MODEL).exists() else "a fit that is not done; --resume goes on with it"
-        raise RunError(f"{folder} holds {state}; or choose another --out")
+        if (folder / MODEL).exists():
+            raise RunError(f"{folder} holds a finished model; choose another --out")
+        raise RunError(f"{folder} holds a fit that is not done; --resume goes on with it, or choose another --out")
     if asked is None:
         return
     try:
@@ -209,7 +263,7 @@ def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> N
         raise RunError(f"{folder / ASKED} cannot be read: {error}") from error
     different = [name for name in asked if not isinstance(begun, dict) or begun.get(name) != asked[name]]
     if different:
-        raise RunError(f"{folder} holds another fit (its {different[0]} differs); choose another --out")
+        raise RunError(f"{folder} holds another fit, with other {different[0]}; choose another --out")
 
 
 def _made_by(problem: Problem) -> dict[str, Any]:

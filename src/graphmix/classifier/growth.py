@@ -13,7 +13,7 @@ from torch import Tensor
 from graphmix.classifier.fitting import name_rows
 from graphmix.classifier.folder import Stored
 from graphmix.classifier.links import dual_graph, link_features, place_users
-from graphmix.classifier.problem import LINKS, Problem
+from graphmix.classifier.problem import LINKS, Columns, Problem, place
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.tables import Encoders, NodeTable, match, read_edges, read_labeled_links, read_nodes
@@ -63,13 +63,12 @@ def _grow_nodes(stored: Stored, nodes: Path | None, edges: Path | None, ignore_u
     problem, columns = stored.problem, stored.columns
     if nodes is None:
         raise DataError("edges alone name no new nodes; give their table too: --nodes")
-    table = read_nodes(nodes, id=columns.id, encoding=columns.encoding)
+    table = read_nodes(nodes, id=columns.id, encoding=columns.encoding, taken=_taken(columns, problem.encoders))
     _refuse_known(table, problem)
     ids = [*problem.ids, *table.ids]
     pairs, weights, notes = _joined_edges(stored, ids, edges, ignore_unknown)
-    if problem.structural is not None:
-        x: Any = problem.structural.encode(ids, pairs, weights)
-    else:
+    x: Any = np.zeros((len(ids), 1))
+    if problem.structural is None:
         added, found = _encode(problem.encoders, table)
         x, notes = stack(problem.graph.x, added), notes + found
     y = np.concatenate([problem.learned.y.numpy(), np.full(len(table.ids), UNKNOWN)])
@@ -77,6 +76,8 @@ def _grow_nodes(stored: Stored, nodes: Path | None, edges: Path | None, ignore_u
     graph = Graph.build(
         x, pairs, y, problem.graph.num_classes, problem.graph.name, classes, weights=weights, normalise=False
     )
+    if problem.structural is not None:
+        graph = place(problem.structural, ids, graph)
     return Grown(graph, {"id": ids}, problem.graph.num_nodes, tuple(notes))
 
 
@@ -84,7 +85,13 @@ def _grow_links(stored: Stored, nodes: Path | None, edges: Path | None) -> Grown
     problem, columns, graph = stored.problem, stored.columns, stored.problem.graph
     if edges is None:
         raise DataError("the model classifies links: give their table, --edges")
-    links = read_labeled_links(edges, source=columns.source, target=columns.target, encoding=columns.encoding)
+    links = read_labeled_links(
+        edges,
+        source=columns.source,
+        target=columns.target,
+        encoding=columns.encoding,
+        taken=_taken(columns, problem.link_encoders),
+    )
     ids, user_x, notes = _grow_users(stored, nodes)
     every, ends = place_users(links, ids, None)
     new = len(every) - len(ids)
@@ -108,10 +115,16 @@ def _grow_users(stored: Stored, nodes: Path | None) -> tuple[list[str], sp.csr_a
     problem, columns = stored.problem, stored.columns
     if nodes is None or problem.encoders is None or problem.user_x is None:
         return problem.ids, problem.user_x, []
-    table = read_nodes(nodes, id=columns.id, encoding=columns.encoding)
+    table = read_nodes(nodes, id=columns.id, encoding=columns.encoding, taken=_taken(columns, problem.encoders))
     _refuse_known(table, problem)
     added, notes = _encode(problem.encoders, table)
     return [*problem.ids, *table.ids], sp.csr_array(sp.vstack([problem.user_x, added])), notes
+
+
+def _taken(columns: Columns, encoders: Encoders | None) -> set[str | None]:
+    """Columns that were no ids at training, and so are none in a table that has them in another order."""
+    features = () if encoders is None else encoders.columns
+    return {columns.label, columns.link_label, columns.split, *(feature.name for feature in features)}
 
 
 def _refuse_known(table: NodeTable, problem: Problem) -> None:

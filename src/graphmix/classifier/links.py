@@ -89,7 +89,8 @@ def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: 
     """
     links = ends.shape[1]
     rows = np.tile(np.arange(links), 2)
-    every = max(users, int(ends.max(initial=-1)) + 1)
+    # Users of a table may have no link at all.
+    every = max(users, int(ends.max(initial=-1)) + 1, 0 if user_x is None else user_x.shape[0])
     # 1/2 at each end, 1 at the only end of a link to oneself: the mean of the two.
     halves = sp.csr_array((np.full(rows.size, 0.5), (rows, ends.ravel())), shape=(links, every))
     parts = [halves[:, :users]]

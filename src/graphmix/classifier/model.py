@@ -18,8 +18,9 @@ from graphmix.baselines import propagate
 from graphmix.classifier.candidates import PROPAGATION, Candidate
 from graphmix.classifier.heldout import HeldOut, ensemble
 from graphmix.data import Graph
-from graphmix.errors import ConfigError
+from graphmix.errors import ConfigError, DataError
 from graphmix.models import BACKBONES
+from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.training.loop import predict_proba
 
@@ -85,6 +86,23 @@ class Model:
         confidence = np.take_along_axis(probabilities, order[:, :1], axis=1)[:, 0]
         abstain = np.ones(len(probabilities), dtype=np.bool_) if level is None else confidence < level
         return Decisions(order, probabilities, abstain, conformal_sets(probabilities, threshold), level, threshold)
+
+    def check_weights(self, features: int) -> None:
+        """Hold weights that come from a file to what the hyperparameters say of the networks.
+
+        Raises:
+            DataError: they are another network's.
+        """
+        expected: dict[str, tuple[int, ...]] = {}
+        if self.method != PROPAGATION:
+            sizes = (features, self.config.hidden, len(self.classes))
+            # A device that holds shapes alone.
+            streams = Streams.from_seeds(range(self.config.trials), "meta")
+            network = BACKBONES[self.config.backbone]
+            drawn = network.create(streams, sizes, bias=self.config.bias, **self.config.options())
+            expected = {name: tuple(weight.shape) for name, weight in drawn.weights.items()}
+        if {name: tuple(weight.shape) for name, weight in self.weights.items()} != expected:
+            raise DataError(f"the weights are not those of such a {self.config.backbone}")
 
     def _predict(self, graph: Graph) -> Tensor:
         if self.method == PROPAGATION:

@@ -1,5 +1,6 @@
 """A problem and held-out predictions as tensors by name, and back."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from graphmix.classifier.problem import LINKS, NODES, Problem
 from graphmix.data import Graph, Split
 from graphmix.data.dual import SharedEnds
 from graphmix.data.tables import Encoders, Structural
+from graphmix.data.tables.stored import is_text, real, text
+from graphmix.errors import DataError
 
 _ROLES = ("train", "val", "test")
 
@@ -47,7 +50,7 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
     """
     classes, task = described["classes"], described["task"]
     names = ids["ids"]
-    if task not in (NODES, LINKS) or not all(isinstance(name, str) for name in (*classes, *names)):
+    if task not in (NODES, LINKS) or not _are_names(classes) or not _are_names(names):
         raise ValueError("the task, the classes or the ids are none")
     x: Any = packed.get("x")
     if x is None:
@@ -55,7 +58,7 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
     edges: Any = [[], []] if task == LINKS else packed["edges"]
     weights = None if task == LINKS else packed.get("weights")
     graph = Graph.build(
-        x, edges, packed["y"], len(classes), described["name"], classes, weights=weights, normalise=False
+        x, edges, packed["y"], len(classes), text(described, "name"), classes, weights=weights, normalise=False
     )
     if task == LINKS:
         ends = packed["ends"]
@@ -66,13 +69,13 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
         raise ValueError(f"there are {len(names)} ids for {graph.num_nodes} nodes")
     split = None
     if described["split"] is not None:
-        split = Split.build(packed["train"], packed["val"], packed["test"], described["split"])
+        split = Split.build(packed["train"], packed["val"], packed["test"], text(described, "split"))
         split.check(graph)
     encoders, link_encoders = (
         None if made_by[name] is None else Encoders.from_json(made_by[name]) for name in ("encoders", "link_encoders")
     )
     structural = None if made_by["structural"] is None else Structural.from_json(made_by["structural"])
-    scale = described["weight_scale"]
+    scale = None if described["weight_scale"] is None else share(described, "weight_scale", math.inf)
     return Problem(
         task,
         graph,
@@ -80,11 +83,28 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
         names,
         encoders,
         structural,
-        None if scale is None else float(scale),
+        scale,
         (),
         link_encoders,
         _unpack_csr("users", packed) if "users.shape" in packed else None,
     )
+
+
+def share(described: dict[str, Any], name: str, most: float = 1.0) -> float:
+    """Return a number of a description that is above 0 and below another.
+
+    Raises:
+        GraphMixError: it is none.
+    """
+    value = real(described, name)
+    if not 0 < value < most:
+        raise DataError(f"{name} is {value}")
+    return value
+
+
+def _are_names(value: Any) -> bool:
+    """Whether a value is a list of different texts."""
+    return isinstance(value, list) and all(map(is_text, value)) and len(set(value)) == len(value)
 
 
 def _pack_csr(name: str, matrix: sp.csr_array) -> dict[str, Tensor]:

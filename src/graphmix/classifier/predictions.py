@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,23 @@ def check_ending(path: Path) -> None:
     """Refuse a file whose form its name does not tell."""
     if path.suffix.lower() not in ENDINGS:
         raise ConfigError(f"{path}: predictions are written as {', '.join(ENDINGS)}; choose one of these endings")
+
+
+def check_place(path: Path, folder: Path) -> None:
+    """Refuse, before anything slow is begun, to write predictions where they cannot be written or something is.
+
+    Args:
+        path: where they are to go.
+        folder: one that will be there by then.
+
+    Raises:
+        ConfigError: its ending is none, its folder is not there, or it is there itself.
+    """
+    check_ending(path)
+    if path.parent.resolve() != folder.resolve() and not path.parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.parent} for the predictions; make it or choose another")
+    if path.exists():
+        raise ConfigError(f"{path} is there already; choose another name for the predictions")
 
 
 def tabulate(
@@ -86,11 +104,12 @@ def escape(text: str) -> str:
 
 
 def _delimited(columns: dict[str, list[Any]], separator: str) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    rows: list[str] = []
+    # Only the line ends it writes itself are quoted in cells, so it is told of both.
+    writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows(zip(*(_cells(values) for values in columns.values()), strict=True))
-    return text.getvalue().encode("utf-8", "replace")
+    return "".join(f"{row.removesuffix(writer.dialect.lineterminator)}\n" for row in rows).encode("utf-8", "replace")
 
 
 def _cells(values: list[Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.data.tables import Encoders, Structural, Table, choose_kinds
+from graphmix.data.tables.stored import is_text, member
 from graphmix.errors import DataError
 
 # Features of which more than this share is not zero are kept as a dense matrix.
@@ -57,6 +58,22 @@ class Columns:
     def to_json(self) -> dict[str, Any]:
         """Every choice by name."""
         return asdict(self) | {"features": dict(self.features), "ignore": list(self.ignore)}
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Columns":
+        """Read back what `to_json` gave.
+
+        Raises:
+            DataError: it is something else.
+        """
+        features, ignore = (member(value, name) for name in ("features", "ignore"))
+        if not isinstance(features, dict) or not isinstance(ignore, list) or len(value) != len(fields(cls)):
+            raise DataError("the columns are not as they were written")
+        single = {name: cell for name, cell in value.items() if name not in ("features", "ignore")}
+        named = [*single.values(), *features, *features.values(), *ignore]
+        if not all(name is None or is_text(name) for name in named) or value.get("encoding") is None:
+            raise DataError("a column's name is no text")
+        return cls(features=features, ignore=tuple(ignore), **single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +137,12 @@ def _compact(x: sp.csr_array) -> sp.csr_array | NDArray[np.float32]:
     """Write features `[nodes, features]` out where few are zero."""
     full = x.nnz > _DENSE * x.shape[0] * x.shape[1]
     return x.toarray() if full else x
+
+
+def place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
+    """Give nodes the features that their place in the graph makes."""
+    weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
+    return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
 
 
 def encode(table: Table, used: Collection[str], columns: Columns) -> tuple[Encoders | None, Any, list[str]]:

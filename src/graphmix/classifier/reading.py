@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.classifier.links import read_links
-from graphmix.classifier.problem import NODES, Columns, Problem, encode, given_split, name_of, number_classes
+from graphmix.classifier.problem import NODES, Columns, Problem, encode, given_split, name_of, number_classes, place
 from graphmix.data import Graph
 from graphmix.data.tables import (
     EdgeTable,
@@ -66,10 +66,12 @@ def _read_nodes(nodes: Path, edges: Path, columns: Columns, ignore_unknown: bool
     encoders, x, found = encode(table.table, table.used, columns)
     structural = None
     if encoders is None:
-        structural = Structural.fit(matched.pairs, len(table.ids))
-        x = structural.encode(table.ids, matched.pairs, weights)
+        x = np.zeros((len(y), 1))
         found.append("no column is a feature: nodes are told apart by their place in the graph (structural features)")
     graph = Graph.build(x, matched.pairs, y, len(classes), name_of(nodes), classes, weights=weights, normalise=False)
+    if encoders is None:
+        structural = Structural.fit(graph.edge_index.numpy(), len(y))
+        graph = place(structural, table.ids, graph)
     split = None if table.split is None else given_split(nodes, table.split, y)
     return Problem(
         NODES,

@@ -1,6 +1,7 @@
 """graphmix fit: from two tables to a model, predictions and a page."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -69,7 +70,9 @@ def fit(
         _option("Every class counts alike, however rare, and the best is chosen by macro F1.", TRAINING, "--balanced"),
     ] = False,
     backbone: Annotated[str | None, _option(f"{', '.join(BACKBONES)} (default: gcn).", TRAINING)] = None,
-    trials: Annotated[int | None, _option("Networks of each method, an ensemble (default: 5).", TRAINING)] = None,
+    trials: Annotated[
+        int | None, _option("Networks of each method, an ensemble (default: 5, or 3 beyond 100,000 nodes).", TRAINING)
+    ] = None,
     epochs: Annotated[
         int | None, _option("Parameter updates (default: 2000, fewer beyond 20,000 nodes).", TRAINING)
     ] = None,
@@ -102,11 +105,11 @@ def fit(
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a picture of what happened."""
     # Here, not on top: tables need pyarrow, which other commands do not wait for.
     from graphmix.analysis.survey import survey
-    from graphmix.classifier.candidates import CANDIDATES, usual_config
+    from graphmix.classifier.candidates import CANDIDATES, epoch_notes, usual_config
     from graphmix.classifier.choice import ACCURACY, MACRO_F1
     from graphmix.classifier.fitting import Clock, Wishes, checksum, fit_problem
     from graphmix.classifier.folder import check_free
-    from graphmix.classifier.predictions import check_ending
+    from graphmix.classifier.predictions import check_place
     from graphmix.classifier.problem import Columns
     from graphmix.classifier.reading import read_problem
 
@@ -130,8 +133,8 @@ def fit(
         encoding=encoding,
     )
     check_free(out, resume=resume)
-    if predictions is not None:
-        check_ending(predictions)
+    if predictions is not None and not resume:
+        check_place(predictions, out)
     clock = Clock()
     report("reading the tables")
     problem = read_problem(nodes, edges, columns, ignore_unknown=ignore_unknown, stage=clock.begin)
@@ -151,11 +154,12 @@ def fit(
         target_weight=balance,
         select_by=MACRO_F1 if balanced else None,
     )
+    problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, wishes.methods)))
     parts = problem.splits(config.trials, seed)
     found = survey(problem.graph, problem.known)
     if not as_json:
         _show_problem(problem, found)
-    asked = {"tables": {str(path.name): checksum(path) for path in (nodes, edges) if path is not None}}
+    asked = {"tables": [None if path is None else checksum(path) for path in (nodes, edges)]}
     with resumable(f"the same command with --resume goes on in {out}"), Bars(config.trials, config.epochs) as bars:
         fitted = fit_problem(
             problem,
@@ -265,6 +269,14 @@ def survey_rows(task: str, found: "Survey") -> list[tuple[str, str]]:
 
 
 def _show_outcome(metrics: dict[str, Any]) -> None:
+    output.print(outcome_table(metrics))
+    output.print(recommend(metrics), markup=False, soft_wrap=True)
+    for line in outcome_lines(metrics):
+        output.print(line, markup=False, soft_wrap=True)
+
+
+def outcome_table(metrics: dict[str, Any]) -> Table:
+    """Lay out how the methods did, the best first."""
     judged = "held-out labels" if metrics["judged_on"] == "held-out folds" else "validation labels"
     table = Table(title=f"Percent of {metrics['held']:,} {judged}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
@@ -274,10 +286,7 @@ def _show_outcome(metrics: dict[str, Any]) -> None:
         name = method_title(place["method"], metrics["backbone"])
         scores = (f"{place[score]:.1f}" for score in ("accuracy", "macro_f1"))
         table.add_row(name, *scores, behind.replace("-", "−"), f"{place['seconds']:.1f}")
-    output.print(table)
-    output.print(recommend(metrics), markup=False, soft_wrap=True)
-    for line in outcome_lines(metrics):
-        output.print(line, markup=False, soft_wrap=True)
+    return table
 
 
 def outcome_lines(metrics: dict[str, Any]) -> list[str]:

@@ -122,7 +122,8 @@ def weigh(pairs: NDArray[np.int64], weights: NDArray[np.float64], nodes: int) ->
     Returns:
         int64 `[2, 2 * edges]` and float32 `[2 * edges]`, equal for both directions of an edge.
     """
-    used = (weights > 0) & (pairs[0] != pairs[1])
+    # What float32 would round to 0 weighs nothing.
+    used = (weights >= np.finfo(np.float32).tiny) & (pairs[0] != pairs[1])
     (source, target), weights = pairs[:, used], weights[used]
     directed = sp.csr_array((weights, (source, target)), shape=(nodes, nodes))
     ways = sp.csr_array((np.ones(directed.nnz), directed.indices, directed.indptr), shape=(nodes, nodes))

@@ -123,3 +123,34 @@ def test_cells_of_gigabytes_are_refused_before_they_are_read(stored, monkeypatch
     monkeypatch.setattr(reader, "LARGEST_ROW", 2**20)
     with pytest.raises(DataError, match=r"t.parquet: column 'text' has cells larger than 1 MiB; shorten them$"):
         stored({"id": ["a"], "text": ["x" * 2**21]})
+
+
+def not_utf8():
+    places = np.array([0, 2, 4], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(places), pa.py_buffer(b"\xff\xfeab")])
+
+
+@pytest.mark.parametrize("form", ["text", "list"])
+def test_text_that_only_calls_itself_so_is_refused(stored, form):
+    column = not_utf8()
+    if form == "list":
+        column = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), column)
+    with pytest.raises(DataError, match=r"t.parquet: column 'it' holds text that is not UTF-8"):
+        stored({"id": ["a", "b"], "it": column})
+
+
+def test_what_pyarrow_says_of_damage_becomes_one_line(tmp_path, write):
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table({"a": np.arange(50.0)}), sink)
+    whole = sink.getvalue().to_pybytes()
+    refused = 0
+    for place in range(4, 16):  # the head of its first page
+        content = bytearray(whole)
+        content[place] ^= 255
+        try:
+            read_table(write(bytes(content), "t.parquet"))
+        except DataError as error:
+            refused += 1
+            said = str(error).splitlines()
+            assert len(said) == 1, said
+    assert refused > 3

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.data.tables.checked_text import LARGEST_ROW, PIECE, UTF8, CheckedText, is_gzipped, too_large
-from graphmix.data.tables.table import Table, counted, shortened
+from graphmix.data.tables.table import Table, counted, one_line, shortened
 from graphmix.errors import DataError
 
 # Small blocks are faster to parse, and enough for nearly every file; a row must fit into one.
@@ -118,7 +118,7 @@ def _parse(text: CheckedText, file: Path, separator: str, names: list[str]) -> t
             if ragged:
                 raise DataError(_ragged(text, ragged[0])) from error
             if "straddling" not in str(error):
-                raise DataError(f"{text.path} cannot be read as a table: {error}") from error
+                raise DataError(f"{text.path} cannot be read as a table: {one_line(error)}") from error
             continue
         return {name: table.column(name) for name in names}, table.num_rows
     raise DataError(too_large(text.path, text.find_large_row(block), block))

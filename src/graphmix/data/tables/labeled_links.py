@@ -1,5 +1,6 @@
 """A table of links to classify: their ends, their labels, and which of them to train on."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def read_labeled_links(
     source: str | None = None,
     target: str | None = None,
     encoding: str = UTF8,
+    taken: Collection[str | None] = (),
 ) -> LinkTable:
     """Read a table with one link to a row; repeats, links back and links to oneself are links of their own.
 
@@ -54,6 +56,7 @@ def read_labeled_links(
         source: the column of one end's ids, found as by `read_edges`.
         target: the same for the other end.
         encoding: of a text file.
+        taken: columns known to hold something else than ends.
 
     Raises:
         DataError: the file, an id or a part of the split is wrong; the message names the line.
@@ -61,7 +64,7 @@ def read_labeled_links(
     import pyarrow as pa
 
     table = read_table(path, encoding)
-    source, target = find_ends(table, source, target)
+    source, target = find_ends(table, source, target, {label, split, *taken})
     named = [name for name in (source, target, label, split) if name is not None]
     for name in named:
         if is_list(table.column(name)):

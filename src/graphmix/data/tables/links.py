@@ -1,6 +1,6 @@
 """The table of edges: whom they join, and how strongly."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ def read_edges(
         DataError: the file, an id or a weight is wrong; the message names the line.
     """
     table = read_table(path, encoding)
-    source, target = find_ends(table, source, target)
+    source, target = find_ends(table, source, target, {weight})
     if weight is None:
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
     for name in (source, target, weight):
@@ -137,8 +137,10 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
     return Matched(pairs, kept, (*notes, *_direction_notes(pairs, len(ids))))
 
 
-def find_ends(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
-    """Find the columns of both ends, where they are not named.
+def find_ends(
+    table: Table, source: str | None, target: str | None, taken: Collection[str | None] = ()
+) -> tuple[str, str]:
+    """Find the columns of both ends, where they are not named, among those not taken for something else.
 
     Raises:
         DataError: there are no two such columns.
@@ -146,11 +148,11 @@ def find_ends(table: Table, source: str | None, target: str | None) -> tuple[str
     for name in (source, target):
         if name is not None:
             table.column(name)
-    called = {name.lower(): name for name in reversed(list(table.columns))}
+    free = [name for name in table.columns if name not in (source, target) and name not in taken]
+    called = {name.lower(): name for name in reversed(free)}
     for one, other in _ENDS:
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]
-    free = [name for name in table.columns if name not in (source, target)]
     if len(free) < (source is None) + (target is None):
         raise DataError(f"{table.path.name} needs two columns, one for each end of an edge; it has {table.names()}")
     source = source if source is not None else free.pop(0)

@@ -1,7 +1,7 @@
 """The table of nodes: their ids, their labels, and which of them to train on."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ def read_nodes(
     label: str | None = None,
     split: str | None = None,
     encoding: str = UTF8,
+    taken: Collection[str | None] = (),
 ) -> NodeTable:
     """Read a table with one node to a row.
 
@@ -66,12 +67,13 @@ def read_nodes(
         label: the column of labels; an empty cell is an unlabeled node.
         split: a column that says train, val or test; an empty cell is a node of none.
         encoding: of a text file.
+        taken: columns known to hold something else than ids.
 
     Raises:
         DataError: the file, an id or a part of the split is wrong; the message names the line.
     """
     table = read_table(path, encoding)
-    id_column = _id_column(table, {label, split}) if id is None else id
+    id_column = _id_column(table, {label, split, *taken}) if id is None else id
     named = [name for name in (id_column, label, split) if name is not None]
     for name in named:
         if is_list(table.column(name)):

@@ -5,7 +5,7 @@ from typing import Any
 
 from graphmix.data.tables.checked_text import LARGEST_ROW
 from graphmix.data.tables.delimited import check_names
-from graphmix.data.tables.table import Table
+from graphmix.data.tables.table import Table, one_line
 from graphmix.errors import DataError
 
 SECONDS_A_DAY = 86_400
@@ -38,14 +38,27 @@ def read_parquet(path: Path) -> Table:
                     continue
                 # "a.b" would also be read as column a's member b.
                 read = file.read(columns=[field.name])
-                columns[field.name.strip()] = _simplified(read.column(field.name))
+                columns[field.name.strip()] = _checked(_simplified(read.column(field.name)), rows, field.name, path)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, PermissionError | DataError):
             raise
-        raise DataError(f"{path} is not a Parquet file that can be read: {error}") from error
+        raise DataError(f"{path} is not a Parquet file that can be read: {one_line(error)}") from error
     if not rows:
         raise DataError(f"{path} has columns but no rows")
     return Table(path, columns, rows, ignored)
+
+
+def _checked(column: Any, rows: int, name: str, path: Path) -> Any:
+    """Refuse text that only calls itself so, and columns shorter than the file says it is."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{path}: column {name!r} holds text that is not UTF-8, or is damaged") from error
+    if len(column) != rows:
+        raise DataError(f"{path}: column {name!r} is damaged: it has {len(column):,} of {rows:,} rows")
+    return column
 
 
 def _check_sizes(metadata: Any, path: Path) -> None:

@@ -21,7 +21,7 @@ def member(value: Any, key: str) -> Any:
 def text(value: Any, key: str) -> str:
     """Return a string."""
     found = member(value, key)
-    if not _is_text(found):
+    if not is_text(found):
         raise DataError(f"{key} is not text")
     return str(found)
 
@@ -53,7 +53,7 @@ def numbers(value: Any, key: str) -> tuple[float, ...]:
 def distinct(value: Any, key: str, most: int) -> tuple[str, ...]:
     """Return strings, all different, and not too many."""
     found = member(value, key)
-    if not isinstance(found, list) or not all(_is_text(item) for item in found):
+    if not isinstance(found, list) or not all(is_text(item) for item in found):
         raise DataError(f"{key} is not a list of words")
     if len(set(found)) < len(found) or len(found) > most:
         raise DataError(f"{key} has a word twice, or more than {most:,}")
@@ -69,7 +69,8 @@ def _is_real(found: Any) -> bool:
         return False
 
 
-def _is_text(found: Any) -> bool:
+def is_text(found: Any) -> bool:
+    """Whether a value is a string that a file can hold."""
     if not isinstance(found, str):
         return False
     try:

@@ -78,3 +78,8 @@ def shortened(cell: object) -> str:
     """Quote a cell in a message, whatever its length."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def one_line(error: Exception) -> str:
+    """What another library says of a file, as part of a sentence."""
+    return " ".join(str(error).split())

@@ -1,0 +1,65 @@
+"""Run `graphmix fit` as a user would and keep what it measured.
+
+    python benchmarks/fit_tables.py FOLDER --label topic --split split --out benchmarks/results/fit-cora-cpu.json
+    python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-large-cpu.json
+
+FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py. The command runs in a process of its own, whose
+peak memory is its own; its predictions are scored against answers.csv, which it has not seen.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import device_name
+from graphmix.experiments.records import source_commit
+from graphmix.training.files import write_json
+from graphmix.training.results import versions
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def main() -> None:
+    """Fit, score, write down."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--label", required=True)
+    parser.add_argument("--split")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    nodes, edges = (find(options.folder, *names) for names in (("papers.csv", "nodes.csv"), ("cites.csv", "edges.csv")))
+    choices = ["--label", options.label, *(["--split", options.split] if options.split else [])]
+    shown = f"graphmix fit --nodes {nodes.name} --edges {edges.name} {' '.join(choices)} --out model"
+    with tempfile.TemporaryDirectory() as place:
+        model = Path(place) / "model"
+        command = ["fit", "--nodes", str(nodes), "--edges", str(edges), *choices, "--out", str(model), "--json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "graphmix", *command, "--device", "cpu"], check=True, stdout=subprocess.PIPE
+        )
+        metrics: dict[str, Any] = json.loads(done.stdout)
+        score = [sys.executable, str(EXAMPLES / "score.py"), str(model / "predictions.csv")]
+        scored = subprocess.run([*score, str(options.folder / "answers.csv")], check=True, stdout=subprocess.PIPE)
+    del metrics["out"]
+    record = {
+        "command": shown,
+        "commit": source_commit(),
+        "machine": device_name("cpu"),
+        "versions": versions(),
+        "score": scored.stdout.decode().splitlines(),
+        "metrics": metrics,
+    }
+    write_json(options.out, record)
+    print(*record["score"], metrics["seconds"], f"{metrics['peak_memory_gib']} GiB", sep="\n")
+
+
+def find(folder: Path, *names: str) -> Path:
+    """The first of some files that is there."""
+    return next(folder / name for name in names if (folder / name).exists())
+
+
+if __name__ == "__main__":
+    main()

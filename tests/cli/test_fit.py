@@ -1,0 +1,545 @@
+"""graphmix fit as people meet it: it works on odd tables, or says in one sentence what is wrong and leaves nothing."""
+
+import csv
+import errno
+import functools
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from command_line import COMMAND, graphmix, refused
+from graphmix.classifier import fitting
+from graphmix.classifier.folder import read_model
+from graphmix.training.files import locked
+from small_tables import command, lines, pairs, rows, tree, write_edges, write_nodes
+
+QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]
+TWO = ["--methods", "graphmix,label-propagation"]
+FILES = {
+    "config.json", "encoders.json", "graph.safetensors", "heldout.safetensors", "ids.json", "metrics.json",
+    "model.json", "predictions.csv", "weights.safetensors",
+}  # fmt: skip
+
+
+def fit(folder, *options, nodes="nodes.csv", edges="edges.csv", label="topic", out="model"):
+    tables = [] if nodes is None else ["--nodes", folder / nodes, "--label", label]
+    return command("fit", *tables, "--edges", folder / edges, "--out", folder / out, *QUICK, *options)
+
+
+def predictions(folder, name="model/predictions.csv"):
+    with (folder / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def fitted(folder, *options, **tables):
+    """Fit, and hold what comes out to what was promised: every id once, in order, probabilities, a whole folder."""
+    result = fit(folder, *(options or TWO), **tables)
+    assert result.returncode == 0, result.stderr
+    assert set(tree(folder / "model")) >= FILES
+    stored = read_model(folder / "model")
+    probabilities = stored.model.probabilities(stored.problem.learned)
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert len(predictions(folder)) == len(probabilities)
+    return stored, result
+
+
+@pytest.fixture
+def tables(tmp_path):
+    write_nodes(tmp_path / "nodes.csv")
+    write_edges(tmp_path / "edges.csv")
+    return tmp_path
+
+
+def one_sentence(folder, result, *parts):
+    """Exit code 2, one line that begins with the program's name, and no folder."""
+    refused_after_a_look(result, *parts)
+    assert not (folder / "model").exists()
+    assert not list(folder.rglob(".*"))
+
+
+def refused_after_a_look(result, *parts):
+    """What it understood of the tables may have been shown by then, but nothing else."""
+    if result.stdout.startswith("What nodes holds"):
+        assert "Model written" not in result.stdout
+        result.stdout = ""
+    refused(result, *parts)
+    assert result.stderr.startswith("graphmix: ")
+
+
+# A real process, its streams and its signals: few, because each takes seconds.
+
+
+def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
+    split = ["train", "train", "val", "test"]
+    held = [row | {"topic": "ABC"[n % 3], "part": split[n // 3 % 4]} for n, row in enumerate(rows())]
+    (tmp_path / "papers.tsv.gz").write_bytes(
+        gzip.compress(lines(held[0], (row.values() for row in held), "\t").encode())
+    )
+    sources, targets = zip(*pairs(), strict=True)
+    weights = np.linspace(1, 2, len(sources))
+    parquet.write_table(pa.table({"citing": sources, "cited": targets, "weight": weights}), tmp_path / "cites.parquet")
+    options = ["--nodes", "papers.tsv.gz", "--edges", "cites.parquet", "--label", "topic", "--split", "part"]
+    options += ["--trials", "2", "--epochs", "3", "--hidden", "4", "--device", "cpu", "--feature", "year"]
+    options += ["--feature", "title=text", "--predictions", "all.parquet", "--json", "--out", "model"]
+    result = graphmix("fit", *options, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer.pop("out") == "model"
+    assert answer == json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert set(tree(tmp_path / "model")) >= (FILES | {"report.html"}) - {"predictions.csv"}
+    assert answer["judged_on"] == "validation nodes"
+    assert (answer["held"], answer["test"]["nodes"]) == (9, 9)
+    assert {place["method"] for place in answer["candidates"]} == {
+        "graphmix", "supervised", "label-propagation", "fcn",
+    }  # fmt: skip
+    made = parquet.read_table(tmp_path / "all.parquet").to_pydict()
+    assert made["id"] == [row["id"] for row in held]
+    assert made["label"] == [row["topic"] for row in held]
+    page = (tmp_path / "model" / "report.html").read_text()
+    assert "<html" in page
+    assert "papers" in page
+    # Finished: a second run is refused whatever it asks for, and going on takes the same wishes.
+    before = tree(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
+    refused(command("fit", *options), "model holds a finished model; choose another --out")
+    refused(command("fit", *options, "--resume", "--seed", "1"), "model holds another fit, with other config")
+    refused(command("fit", *options, "--resume", "--coverage", "0.8"), "model holds another fit, with other wishes")
+    assert tree(tmp_path / "model") == before
+
+
+def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
+    options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--trials", "4"]
+    options += ["--epochs", "150", "--hidden", "4", "--device", "cpu", "--no-report", "--json", "--out", "model"]
+    options += ["--methods", "fcn,graphmix"]
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    variables = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([*COMMAND, *options], cwd=tables, env=variables, preexec_fn=heed, **streams)
+    deadline = time.monotonic() + 120
+    while not (tables / "model" / "candidates" / "graphmix" / "config.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    shown, told = process.communicate()
+    assert process.returncode == 130, told
+    assert shown == ""
+    *_, last = told.strip().splitlines()
+    assert last == "graphmix: interrupted; the same command with --resume goes on in model"
+    monkeypatch.chdir(tables)
+    refused(command(*options), "model holds a fit that is not done; --resume goes on with it")
+    done = command(*options, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["candidates"]) == 2
+
+
+# In this process: the same command, the same exit, hundreds of times faster.
+
+
+def test_a_file_that_may_not_grow_is_a_full_disk(tables):
+    """The kernel itself refuses to write on, in the middle of a file."""
+    before = tree(tables)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, usual[1]))
+    try:
+        result = fit(tables, *TWO)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    one_sentence(tables, result, "config.json cannot be written: File too large")
+    assert tree(tables) == before
+
+
+def test_a_disk_that_fills_at_any_moment_leaves_whole_files(tables, monkeypatch):
+    real, calls, allowed = os.fsync, [], []
+
+    def limited(handle):
+        calls.append(handle)
+        if allowed and len(calls) > allowed[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", limited)
+    methods = ["--methods", "fcn,label-propagation"]
+    fitted(tables, *methods)
+    whole, total = tree(tables / "model"), len(calls)
+    for moment in (0, 2, total - 3, total - 1):
+        out = f"at{moment}"
+        calls.clear()
+        allowed[:] = [moment]
+        refused_at = fit(tables, *methods, out=out)
+        assert refused_at.returncode == 2
+        assert "cannot be written: No space left on device" in refused_at.stderr.splitlines()[-1]
+        assert not list((tables / out).rglob("*.part"))
+        allowed.clear()
+        # Where networks were trained one can go on, elsewhere begin anew; both come to the same.
+        again = fit(tables, *methods, *(["--resume"] if (tables / out).exists() else []), out=out)
+        assert again.returncode == 0, again.stderr
+        assert {name: content for name, content in tree(tables / out).items() if same(name)} == {
+            name: content for name, content in whole.items() if same(name)
+        }
+
+
+def same(name):
+    """Whether a file holds no seconds."""
+    return name.endswith((".safetensors", ".csv")) or name in ("encoders.json", "ids.json", "config.json", "model.json")
+
+
+def test_another_process_in_the_same_folder(tables):
+    (tables / "model").mkdir()
+    with locked(tables / "model"):
+        refused_after_a_look(fit(tables, *TWO), "model is being written by another process")
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--trials", "0"], ["trials must be at least 1"]),
+        (["--target-accuracy", "0"], ["target accuracy must lie between 0 and 1, not 0"]),
+        (["--target-accuracy", "2"], ["target accuracy must lie between 0 and 1, not 2"]),
+        (["--target-accuracy", "nan"], ["target accuracy must lie between 0 and 1"]),
+        (["--coverage", "1.5"], ["coverage must lie between 0 and 1, not 1.5"]),
+        (["--coverage", "-1"], ["coverage must lie between 0 and 1"]),
+        (["--methods", "magic"], ["there is no method 'magic'; there are graphmix, supervised"]),
+        (["--methods", ""], ["there is no method ''"]),
+        (["--backbone", "mlp"], ["backbone must be one of"]),
+        (["--device", "abacus"], ["there is no device 'abacus'"]),
+        (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
+        (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
+        (["--split", "year"], ["'2000", "in column 'year' is none of train, val, test"]),
+        (["--source", "nothing"], ["edges.csv has no column 'nothing'"]),
+        (["--source", "target", "--target", "target"], ["cannot be both ends"]),
+        (["--weight", "nothing"], ["edges.csv has no column 'nothing'"]),
+        (["--weight", "target"], ["edges.csv"]),
+        (["--feature", "nothing"], ["nodes.csv has no column 'nothing'"]),
+        (["--feature", "title=number"], ["line 2: 'on word0", "in column 'title' is not a number"]),
+        (["--feature", "year=embedding"], ["is not a list of numbers"]),
+        (["--feature", "year=colour"], ["has no column 'year=colour'"]),
+        (["--feature", "year", "--feature", "year=number"], ["--feature year is given twice"]),
+        (["--feature", "topic"], ["column 'topic' already holds ids, labels"]),
+        (["--ignore", "nothing"], ["has no column 'nothing'"]),
+        (["--encoding", "klingon"], ["there is no encoding 'klingon'"]),
+        (["--predictions", "out.xlsx"], ["out.xlsx: predictions are written as .csv"]),
+        (["--predictions", "/nowhere/at/all.csv"], ["there is no folder /nowhere/at for the predictions"]),
+        (["--link-label", "target"], ["either nodes are classified or links"]),
+        (["--hidden", "2000000000"], ["GiB"]),
+        (["--learning-rate", "-1"], ["learning_rate must be"]),
+        (["--epochs", "many"], ["--epochs"]),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be(tables, options, parts):
+    one_sentence(tables, fit(tables, *options), *parts)
+
+
+def test_files_that_cannot_be(tables):
+    one_sentence(tables, fit(tables, nodes="nowhere.csv"), "there is no file", "nowhere.csv")
+    one_sentence(tables, fit(tables, edges="nowhere.csv"), "there is no file", "nowhere.csv")
+    (tables / "folder.csv").mkdir()
+    one_sentence(tables, fit(tables, nodes="folder.csv"), "folder.csv is a folder")
+    (tables / "nodes.xlsx").write_text("")
+    one_sentence(tables, fit(tables, nodes="nodes.xlsx"), "a table's name must end in .csv")
+    (tables / "fake.parquet").write_text("id,topic\n")
+    one_sentence(tables, fit(tables, nodes="fake.parquet"), "fake.parquet is not a Parquet file")
+    (tables / "half.csv.gz").write_bytes(gzip.compress(b"id,topic\na,b\n")[:-9])
+    one_sentence(tables, fit(tables, nodes="half.csv.gz"), "half.csv.gz is not a whole gzip file")
+    one_sentence(tables, fit(tables, nodes="x" * 300 + ".csv"), "File name too long")
+
+
+def test_a_file_that_may_not_be_read(tables, monkeypatch):
+    # These tests may run as root, who may read everything.
+    real = type(tables).open
+
+    def forbidden(path, *arguments, **options):
+        if path.name == "nodes.csv":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(type(tables), "open", forbidden)
+    one_sentence(tables, fit(tables), "nodes.csv cannot be read: Permission denied")
+
+
+HEAD = "id,topic,size\n"
+ENOUGH = "".join(f"n{n},{'AB'[n % 2]},{n * n % 7}\n" for n in range(20))
+CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "parts"),
+    [
+        ("", CYCLE, ["nodes.csv is empty"]),
+        (HEAD, CYCLE, ["nodes.csv has a header but no rows"]),
+        (HEAD + ENOUGH, "", ["edges.csv is empty"]),
+        (HEAD + ENOUGH, "source,target\n", ["edges.csv has a header but no rows"]),
+        (HEAD + ENOUGH, "source\nn1\n", ["edges.csv needs two columns"]),
+        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id' is that of nodes.csv line 5"]),
+        (HEAD + ENOUGH + ",A,1\n", CYCLE, ["nodes.csv line 22 has no id"]),
+        (HEAD + ENOUGH + "n99,A\n", CYCLE, ["nodes.csv line 22 has 2 cells, but the header names 3"]),
+        (HEAD + ENOUGH.replace(",B,", ",A,"), CYCLE, ["column 'topic' has one class only, 'A'"]),
+        (HEAD + ENOUGH.replace(",B,", ",,").replace(",A,", ",,"), CYCLE, ["column 'topic' has no label at all"]),
+        (HEAD + "".join(f"n{n},c{n},1\n" for n in range(20)), CYCLE, ["20 classes for 20 labeled rows", "an id"]),
+        ("id,size\n" + "n1,2\nn2,3\n", CYCLE, ["nodes.csv has no column 'topic'"]),
+        (HEAD + "n0,A,1\nn1,B,2\nn2,,3\nn3,,3\n", "a,b\nn0,n1\n", ["too few labels"]),
+        (HEAD + ENOUGH, CYCLE + "n1,x9\n", ["1 edge names a node not among the nodes: 'x9' (edges.csv line 22)"]),
+        (HEAD + ENOUGH, CYCLE + "n1,\n", ["edges.csv line 22 has no id"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,nan\n", ["edges.csv line 2", "'nan' in column 'weight' is missing"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,inf\n", ["edges.csv line 2: 'inf' in column 'weight' is too large"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,-1\n", ["'-1' in column 'weight' is negative"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,heavy\n", ["'heavy' in column 'weight' is not a number"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,1e308\n", ["'1e308' in column 'weight' is too large"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["every edge weighs 0"]),
+        (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["a quote is opened"]),
+        ("id,topic,id\na,b,c\n", CYCLE, ["two columns called 'id'"]),
+        ("id,topic,\na,b,c\n", CYCLE, ["column 3 has no name"]),
+    ],
+)  # fmt: skip
+def test_tables_that_cannot_be(tmp_path, nodes, edges, parts):
+    (tmp_path / "nodes.csv").write_text(nodes)
+    (tmp_path / "edges.csv").write_text(edges)
+    one_sentence(tmp_path, fit(tmp_path), *parts)
+
+
+def test_bytes_that_are_no_text(tables):
+    (tables / "nodes.csv").write_bytes("id,topic\nn1,caf\u00e9\n".encode("latin-1"))
+    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "--encoding latin-1")
+    (tables / "nodes.csv").write_bytes(b"id,topic\nn1,\0\n")
+    one_sentence(tables, fit(tables), "nodes.csv line 2 has a NUL byte")
+
+
+def test_weights_that_the_network_would_not_heed(tables):
+    write_edges(tables / "edges.csv", [(*pair, 2) for pair in pairs()])
+    for backbone in ("gat", "unet"):
+        one_sentence(tables, fit(tables, "--backbone", backbone), f"only a gcn heeds edge weights, not a {backbone}")
+
+
+def test_out_folders_that_cannot_be(tables):
+    (tables / "file").write_text("mine")
+    refused(fit(tables, out="file"), "file is a file; choose another --out")
+    refused_after_a_look(fit(tables, out="file/model"), "file/model cannot be made: Not a directory")
+    refused_after_a_look(fit(tables, out="x" * 300), "File name too long")
+    (tables / "full").mkdir()
+    (tables / "full" / "thesis.doc").write_text("mine")
+    refused(fit(tables, out="full"), "full holds other files")
+    assert set(tree(tables)) == {"nodes.csv", "edges.csv", "file", "full/thesis.doc"}
+
+
+def test_a_place_that_may_not_be_written(tables, monkeypatch):
+    def forbidden(path, *arguments, **options):
+        raise PermissionError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(type(tables), "mkdir", forbidden)
+    one_sentence(tables, fit(tables, *TWO), "model cannot be made: Read-only file system")
+
+
+def test_predictions_never_replace_a_file(tables):
+    one_sentence(tables, fit(tables, "--predictions", tables / "nodes.csv"), "nodes.csv is there already")
+    assert (tables / "nodes.csv").read_text().startswith("id,topic")
+
+
+def test_predictions_beside_the_model_or_in_it(tables):
+    stored, _ = fitted_elsewhere(tables, "out.tsv")
+    assert (tables / "out.tsv").read_text().startswith("id\tlabel\t")
+    (tables / "model").rename(tables / "first")
+    fitted_elsewhere(tables, "model/mine.parquet")
+    assert parquet.read_table(tables / "model" / "mine.parquet")["id"].to_pylist() == stored.problem.ids
+
+
+def fitted_elsewhere(folder, name):
+    result = fit(folder, *TWO, "--predictions", folder / name)
+    assert result.returncode == 0, result.stderr
+    assert f"predictions to {folder / name}" in result.stdout
+    return read_model(folder / "model"), result
+
+
+# What is odd and works.
+
+
+def test_a_mark_windows_lines_and_another_separator(tmp_path):
+    (tmp_path / "nodes.csv").write_bytes(
+        b"\xef\xbb\xbf" + (HEAD + ENOUGH).replace("\n", "\r\n").replace(",", ";").encode()
+    )
+    (tmp_path / "edges.csv").write_bytes(CYCLE.replace("\n", "\r\n").encode())
+    stored, _ = fitted(tmp_path)
+    assert stored.problem.ids == [f"n{n}" for n in range(20)]
+    assert stored.model.classes == ("A", "B")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_other_encodings(tmp_path, encoding):
+    (tmp_path / "nodes.csv").write_bytes((HEAD + ENOUGH).replace("A", "\u00c4").encode(encoding))
+    (tmp_path / "edges.csv").write_bytes(CYCLE.encode(encoding))
+    stored, _ = fitted(tmp_path, *TWO, "--encoding", encoding)
+    assert stored.model.classes == ("B", "\u00c4")
+    assert predictions(tmp_path)[0]["label"] == "\u00c4"
+
+
+def test_numbers_beyond_measure_and_columns_of_everything(tmp_path):
+    cells = ["1e308", "-1e308", "inf", "nan", "", "1e-320", "0", "-0", "7", "x"]
+    mixed = ["3", "three", "", "[1, 2]", "=1+1", "true", "1e5", "2020-01-01", "\u00e9", "NA"]
+    held = "id,topic,size,mixed\n"
+    held += "".join(f'n{n},{"AB"[n % 2]},{cells[n % 10]},"{mixed[(n * 7) % 10]}"\n' for n in range(60))
+    (tmp_path / "nodes.csv").write_text(held)
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    stored, _ = fitted(tmp_path)
+    x = stored.problem.graph.x
+    assert np.isfinite(x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()).all()
+
+
+def test_formulas_are_made_harmless(tmp_path):
+    ids = ["=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "-2", "-x", "plain"] + [f"n{n}" for n in range(14)]
+    topics = ["=HYPERLINK(1)", "-B"]
+    held = lines(("id", "topic"), [(f'"{name}"', topics[n % 2] if n < 18 else "") for n, name in enumerate(ids)])
+    (tmp_path / "nodes.csv").write_text(held)
+    (tmp_path / "edges.csv").write_text(lines(("a", "b"), [(f'"{ids[0]}"', f'"{ids[1]}"'), ("plain", "-2")]))
+    fitted(tmp_path)
+    made = predictions(tmp_path)
+    assert [row["id"] for row in made[:6]] == ["'=cmd|' /C calc'!A0", "'+1+1", "'@SUM(A1)", "-2", "'-x", "plain"]
+    assert {row["label"] for row in made} == {"'=HYPERLINK(1)", "'-B", ""}
+    for row in made:
+        assert row["set"].startswith("'")
+
+
+def test_ids_and_classes_of_any_name(tmp_path):
+    long = "x" * 5000
+    ids = [
+        "NA",
+        "nan",
+        "None",
+        "1",
+        "01",
+        "1.5",
+        " 2",
+        "\u00e9\u4e2d\u6587",
+        "\U0001f600",
+        long,
+        'a "b"',
+        "a,b",
+        "null",
+        "-",
+    ]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in ids]
+    classes = ["\U0001f600", long, "true"]
+    held = lines(("id", "topic"), [(name, classes[n % 3] if n < 12 else "") for n, name in enumerate(quoted)])
+    (tmp_path / "nodes.csv").write_text(held, encoding="utf-8")
+    edges = [(quoted[n], quoted[(n + 3) % len(ids)]) for n in range(len(ids))]
+    (tmp_path / "edges.csv").write_text(lines(("from", "to"), edges), encoding="utf-8")
+    stored, _ = fitted(tmp_path)
+    # Spaces around an id are none of it.
+    assert [row["id"] for row in predictions(tmp_path)] == [name.strip() if name != "-" else "'-" for name in ids]
+    assert set(stored.model.classes) == set(classes)
+
+
+def test_ids_that_differ_by_a_space_are_the_same(tmp_path):
+    (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH + "1,A,2\n 1,B,2\n")
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    one_sentence(tmp_path, fit(tmp_path), "line 23: id '1' in column 'id' is that of nodes.csv line 22 as well")
+
+
+def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
+    names = ["nan", "None", "", "NULL", "A", "B"]
+    held = lines(("id", "topic"), [(f"n{n}", names[n % 6]) for n in range(30)])
+    (tmp_path / "nodes.csv").write_text(held)
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    stored, _ = fitted(tmp_path)
+    assert stored.model.classes == ("A", "B")
+    assert int((stored.problem.graph.y >= 0).sum()) == 10
+
+
+def test_columns_with_an_equals_sign_in_their_names(tmp_path):
+    held = HEAD.replace("size", "a=b,c=text") + "".join(
+        f"n{n},{'AB'[n % 2]},{n * n % 7},{n % 3}.5\n" for n in range(20)
+    )
+    (tmp_path / "nodes.csv").write_text(held)
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    options = [*TWO, "--feature", "a=b", "--feature", "c=text=number"]
+    stored, _ = fitted(tmp_path, *options)
+    assert [(each.name, each.kind) for each in stored.problem.encoders.columns] == [
+        ("a=b", "number"),
+        ("c=text", "number"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edges", "options"),
+    [
+        (CYCLE.splitlines()[0] + "\nx1,x2\nx3,n1\n", ["--ignore-unknown"]),
+        ("source,target\n" + "".join(f"n{n},n{n}\n" for n in range(20)), []),
+        ("source,target,weight\nn0,n1,1e-30\nn1,n2,1e30\n", []),
+        ("source,target\nn0,n1\n" * 1, ["--trials", "1"]),
+        (CYCLE, ["--backbone", "gat"]),
+        (CYCLE, ["--balanced"]),
+    ],
+    ids=["all unknown", "loops alone", "weights far apart", "one trial", "gat", "balanced"],
+)
+def test_graphs_with_little_in_them(tmp_path, edges, options):
+    (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH)
+    (tmp_path / "edges.csv").write_text(edges)
+    fitted(tmp_path, "--methods", "graphmix,supervised,label-propagation,fcn", *options)
+
+
+def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
+    def write(nodes, classes):
+        held = lines(("id", "topic", "size"), [(f"n{n}", f"c{n % classes}", n % 7) for n in range(nodes)])
+        (tmp_path / "nodes.csv").write_text(held)
+
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    write(30_000, 10_000)
+    # As on a machine of 16 GiB, whatever this one is.
+    monkeypatch.setattr(fitting, "free_memory", lambda device: 2**34)
+    one_sentence(tmp_path, fit(tmp_path), "30,000 nodes for 10,000 classes", "GiB", "pool rare classes")
+    write(600, 200)
+    stored, _ = fitted(tmp_path)
+    assert len(stored.model.classes) == 200
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ("AB" * 10, "20 of 20 nodes are labeled"),
+        ("AABBAB" + "." * 14, "Fewer than 5 labels: A (3), B (3)"),
+        ("AAABBBBC" + "." * 12, "1 class has a single label"),
+    ],
+)
+def test_labels_of_all_nodes_or_few(tmp_path, labels, told):
+    (tmp_path / "nodes.csv").write_text(
+        lines(("id", "topic"), [(f"n{n}", "" if label == "." else label) for n, label in enumerate(labels)])
+    )
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    _, result = fitted(tmp_path)
+    assert told in " ".join(result.stdout.split())
+
+
+def test_what_is_understood_is_said_first(tables):
+    write_nodes(tables / "nodes.csv", rows(labeled=1))
+    write_edges(tables / "edges.csv", [*pairs(), ("p0", "p0")])
+    _, result = fitted(tables)
+    shown = " ".join(result.stdout.split())
+    for part in (
+        "36, 36 of them labeled",
+        "AI 12, DB 12, ML 12",
+        "neighbours on average",
+        "edges between labels join one class",
+    ):
+        assert part in shown
+    assert "1 edge from a node to itself dropped" in shown
+    assert "features: year (number); venue (category); title (text)" in shown
+    assert result.stdout.index("What nodes holds") < result.stdout.index("Percent of 24 held-out labels")
+
+
+def test_the_page_survives_any_name(tmp_path):
+    evil = "</script><script>alert(1)</script>"
+    held = lines(("id", "topic"), [(f"n{n}", (evil, "B\U0001f600")[n % 2]) for n in range(20)])
+    (tmp_path / "nodes.csv").write_text(held, encoding="utf-8")
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    result = fit(tmp_path, *TWO, "--report")
+    assert result.returncode == 0, result.stderr
+    assert "no report" not in result.stderr
+    assert evil not in (tmp_path / "model" / "report.html").read_text(encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Two small tables of one's own, and the whole way from them to a model, for the tests of it."""
+
+import contextlib
+import io
+import sys
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+
+TOPICS = ("AI", "DB", "ML")
+
+
+def rows(count=36, labeled=2, seed=0):
+    """Nodes `p0` … with a topic, a number, a category and a title; every second one is labeled."""
+    rng = np.random.default_rng(seed)
+    topics = [number % 3 for number in range(count)]
+    return [
+        {
+            "id": f"p{number}",
+            "topic": TOPICS[topic] if number % labeled == 0 else "",
+            "year": f"{2000 + topic + rng.normal():.2f}",
+            "venue": f"venue{(topic + int(rng.integers(2))) % 3}",
+            "title": f"on word{topic} and thing{number % 4} with graph {number}",
+        }
+        for number, topic in enumerate(topics)
+    ]
+
+
+def pairs(count=36, seed=1):
+    """A ring within every topic and a few edges between them, so that the graph is connected."""
+    rng = np.random.default_rng(seed)
+    ring = [(number, (number + 3) % count) for number in range(count)]
+    return [(f"p{a}", f"p{b}") for a, b in [*ring, *rng.integers(0, count, (count // 3, 2)).tolist()]]
+
+
+def lines(header, cells, separator=","):
+    return "".join(separator.join(map(str, line)) + "\n" for line in [header, *cells])
+
+
+def write_nodes(path, nodes=None, separator=","):
+    nodes = rows() if nodes is None else nodes
+    path.write_text(lines(nodes[0], (row.values() for row in nodes), separator))
+    return path
+
+
+def write_edges(path, edges=None, separator=","):
+    edges = pairs() if edges is None else edges
+    header = ("source", "target", "weight")[: len(edges[0])] if edges else ("source", "target")
+    path.write_text(lines(header, edges, separator))
+    return path
+
+
+def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("graphmix", "label-propagation"), **chosen):
+    """Fit as the command does, but small; `chosen` are hyperparameters, `target` and `coverage` included."""
+    from graphmix.analysis.survey import survey
+    from graphmix.classifier.candidates import usual_config
+    from graphmix.classifier.fitting import Wishes, fit_problem
+    from graphmix.classifier.problem import Columns
+    from graphmix.classifier.reading import read_problem
+
+    columns = columns or Columns(label="topic")
+    wishes = Wishes(methods=methods, **{name: chosen.pop(name) for name in ("target", "coverage") if name in chosen})
+    ignore_unknown = chosen.pop("ignore_unknown", False)
+    given = {name: chosen.pop(name) for name in ("predictions", "resume") if name in chosen}
+    problem = read_problem(nodes, edges, columns, ignore_unknown=ignore_unknown)
+    config = usual_config(problem.graph, **({"trials": 3, "epochs": 3, "hidden": 4} | chosen))
+    parts = problem.splits(config.trials, config.seed)
+    found = survey(problem.graph, problem.known)
+    return fit_problem(problem, found, parts, config, wishes, columns, folder / out, device="cpu", **given)
+
+
+def command(*arguments):
+    """Run the command line in this process: its exit code and what it wrote, as `graphmix` of command_line gives."""
+    from graphmix.cli.main import run
+
+    shown, told = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["graphmix", *map(str, arguments)]),
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(told),
+    ):
+        try:
+            run()
+        except SystemExit as ended:
+            code = ended.code
+    return SimpleNamespace(returncode=code or 0, stdout=shown.getvalue(), stderr=told.getvalue())
+
+
+def tree(folder):
+    """Every file under a folder and what it holds."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
