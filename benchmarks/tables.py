@@ -4,7 +4,8 @@
     python benchmarks/tables.py --check  only say whether something does
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
-for the README and in findings.py for docs/reproduction.md; docs/results.md is written whole (results_page.py).
+for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md; docs/results.md is written
+whole (results_page.py).
 """
 
 import argparse
@@ -22,12 +23,14 @@ from findings import FINDINGS
 from graphmix.cli.board import tally
 from graphmix.cli.screen import results_table
 from graphmix.experiments.names import title
+from own_tables import OWN_TABLES, own
 from results_page import page, read_records, signed, spread, verdict
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGE = HERE.parent / "docs" / "results.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
+OWN_PAGE = HERE.parent / "docs" / "tables.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -39,6 +42,7 @@ def main() -> None:
     written = {
         README: render(README.read_text(), TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
+        OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
         RESULTS_PAGE: page(),
     }
     for path, new in written.items():
@@ -142,7 +146,7 @@ def read(name: str) -> dict:
     return json.loads((HERE / "results" / name).read_text())
 
 
-TABLES = {"demo": demo, "headline": headline, "tallies": tallies, "wrapped": wrapped, "speed": speed}
+TABLES = {"demo": demo, "own": own, "headline": headline, "tallies": tallies, "wrapped": wrapped, "speed": speed}
 
 if __name__ == "__main__":
     main()

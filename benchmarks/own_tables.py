@@ -1,0 +1,155 @@
+"""The tables of docs/tables.md, from the results files."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphmix.cli.fit import outcome_lines, outcome_table
+from graphmix.report.recommendation import recommend
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def cora_fit() -> str:
+    """What `graphmix fit` printed on Cora."""
+    record = _read("fit-cora-cpu.json")
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    console.print(outcome_table(record["metrics"]))
+    for line in (recommend(record["metrics"]), *outcome_lines(record["metrics"])):
+        console.print(line, markup=False, highlight=False)
+    return f"```text\n{console.file.getvalue()}```\n\n{_made(record)}"
+
+
+def cora_score() -> str:
+    """What the predictions are worth on answers that were put aside."""
+    return "```text\n" + "\n".join(_read("fit-cora-cpu.json")["score"]) + "\n```\n"
+
+
+def same_split() -> str:
+    """`graphmix fit` beside `graphmix train`."""
+    record = _read("own-graph-h200.json")
+    found = record["same split"]
+    lines = ["| test accuracy (%) | a network | all together |", "|---|---|---|"]
+    for name, key in (("`graphmix fit` on the tables", "fit"), ("`graphmix train cora`", "train")):
+        mean, std, together = (found[f"{key}_{part}"] for part in ("mean", "std", "ensemble"))
+        lines.append(f"| {name} | {mean:.2f} ± {std:.2f} | {together:.1f} |")
+    return "\n".join(lines) + f"\n\n{_made(record)}"
+
+
+def new_nodes() -> str:
+    """Papers that return."""
+    record = _read("own-graph-h200.json")
+    found = record["new nodes"]
+    judged = [repeat["judged"] for repeat in found["repeats"]]
+    lines = [
+        "| accuracy (%) of papers that | |",
+        "|---|---|",
+        f"| came after training | {found['new_mean']:.2f} |",
+        f"| were there, unlabeled | {found['transductive_mean']:.2f} |",
+        f"| difference | {found['difference_mean']:+.2f} ± {found['difference_std']:.2f} |",
+        "",
+        f"{len(judged)} times {found['taken_out']} papers, {min(judged)} to {max(judged)} of them with a known answer; "
+        f"the spread is over the repeats. {_made(record)}",
+    ]
+    return "\n".join(lines)
+
+
+def calibration() -> str:
+    """Before and after the temperature."""
+    record = _read("own-graph-h200.json")
+    lines = [
+        "| | accuracy (%) | temperature | calibration error (%) | after | coverage of 90 % sets | classes in a set |",
+        "|---" * 7 + "|",
+    ]
+    for dataset in ("cora", "citeseer", "pubmed"):
+        found = record["calibration"][dataset]
+        names = ("accuracy", "temperature", "ece_before", "ece_after", "coverage", "set_size")
+        shown = " | ".join(f"{found[f'{name}_mean']:.2f}" for name in names)
+        lines.append(f"| {dataset.capitalize()} | {shown} |")
+    trials = len(record["calibration"]["cora"]["trials"])
+    return "\n".join(lines) + f"\n\nMeans over {trials} networks, each calibrated by itself. {_made(record)}"
+
+
+def advice() -> str:
+    """What advice found and gained."""
+    record = _read("advise-cpu.json")
+    doubted, added = record["suspects"], record["next_labels"]
+    gain = added["gain"]
+    means = {name: sum(added[f"{name}_accuracy"]) / len(added[f"{name}_accuracy"]) for name in ("advised", "random")}
+    named = [len(trial["named"]) for trial in doubted["trials"]]
+    lines = [
+        "| | by advice | at random |",
+        "|---|---|---|",
+        f"| wrong ones among the first {max(named)} labels it doubts, {doubted['chance']:.0%} of {doubted['labels']} "
+        f"being wrong | {doubted['precision']:.0%} | {doubted['chance']:.0%} |",
+        f"| test accuracy with {added['labels']} labels and {added['added']} more (%) | {means['advised']:.1f} | "
+        f"{means['random']:.1f} |",
+        "",
+        f"{len(doubted['trials'])} times other labels made wrong; {len(added['advised_accuracy'])} starts, the gain "
+        f"over random labels {100 * gain['mean']:+.1f} points (95 % interval {100 * gain['low']:+.1f} to "
+        f"{100 * gain['high']:+.1f}). {_made(record)}",
+    ]
+    return "\n".join(lines)
+
+
+def large() -> str:
+    """Seconds and memory of a large graph."""
+    record = _read("fit-large-cpu.json")
+    metrics = record["metrics"]
+    seconds = metrics["seconds"]
+    lines = ["| stage | seconds |", "|---|---|", *(f"| {name} | {value:,.1f} |" for name, value in seconds.items())]
+    trained = ", ".join(f"{place['method']} {place['seconds']:,.0f}" for place in metrics["candidates"])
+    lines += [
+        "",
+        f"Of the training: {trained} seconds ({metrics['trials']} trials × {metrics['epochs']} epochs). Peak memory "
+        f"{metrics['peak_memory_gib']:.1f} GiB. The predictions: {'; '.join(record['score'])}. {_made(record)}",
+    ]
+    return "\n".join(lines)
+
+
+def own() -> str:
+    """The README's summary of docs/tables.md."""
+    record = _read("own-graph-h200.json")
+    same, new, found = (record[name] for name in ("same split", "new nodes", "calibration"))
+    datasets = ("cora", "citeseer", "pubmed")
+    errors = ", ".join(
+        f"{found[name]['ece_before_mean']:.1f} → {found[name]['ece_after_mean']:.1f}" for name in datasets
+    )
+    covered = ", ".join(f"{found[name]['coverage_mean']:.1f}" for name in datasets)
+    lines = [
+        "| what | in percent |",
+        "|---|---|",
+        f"| Cora's tables, test accuracy of a network; `graphmix train cora` | {same['fit_mean']:.2f} ± "
+        f"{same['fit_std']:.2f}; {same['train_mean']:.2f} ± {same['train_std']:.2f} |",
+        f"| accuracy on papers that came after training; had they been there | {new['new_mean']:.2f}; "
+        f"{new['transductive_mean']:.2f} |",
+        f"| calibration error, before → after (Cora, Citeseer, Pubmed) | {errors} |",
+        f"| right class in the sets for 90 % (likewise) | {covered} |",
+        "",
+        f"Ten networks each. {_made(record)}",
+    ]
+    return "\n".join(lines)
+
+
+def _made(record: dict[str, Any]) -> str:
+    machine = record.get("machine") or record["device"]
+    return f"{machine}, torch {record['versions']['torch']}, commit {record['commit']}; `{record['command']}`.\n"
+
+
+def _read(name: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((RESULTS / name).read_text())
+    return record
+
+
+OWN_TABLES = {
+    "cora_fit": cora_fit,
+    "cora_score": cora_score,
+    "same_split": same_split,
+    "new_nodes": new_nodes,
+    "calibration": calibration,
+    "advice": advice,
+    "large": large,
+}
