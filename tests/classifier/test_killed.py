@@ -17,7 +17,7 @@ from small_tables import command, pairs, rows, tree, write_edges, write_nodes
 
 NODES = 150
 # Batches of one trial each, so that there are parts to go on with.
-OPTIONS = ["--trials", "6", "--epochs", "12", "--hidden", "4", "--device", "cpu", "--no-report"]
+OPTIONS = ["--trials", "6", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
 OPTIONS += ["--methods", "supervised,label-propagation,graphmix"]
 ONE_AT_A_TIME = """
 import sys

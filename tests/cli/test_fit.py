@@ -433,8 +433,17 @@ def test_ids_and_classes_of_any_name(tmp_path):
     (tmp_path / "edges.csv").write_text(lines(("from", "to"), edges), encoding="utf-8")
     stored, _ = fitted(tmp_path)
     # Spaces around an id are none of it.
-    assert [row["id"] for row in predictions(tmp_path)] == [name.strip() if name != "-" else "'-" for name in ids]
+    assert [row["id"] for row in predictions(tmp_path)] == [name.strip() for name in ids]
     assert set(stored.model.classes) == set(classes)
+
+
+def test_names_that_mean_something_to_the_screen(tmp_path):
+    held = lines(("id", "topic", "[i]size"), [(f"n{n}", ("[/b]", "[red]x")[n % 2], n % 7) for n in range(20)])
+    (tmp_path / "[b]nodes.csv").write_text(held)
+    (tmp_path / "edges.csv").write_text(CYCLE)
+    _, result = fitted(tmp_path, nodes="[b]nodes.csv")
+    for part in ("What [b]nodes holds", "[/b] 10, [red]x 10", "features: [i]size (number)"):
+        assert part in result.stdout
 
 
 def test_ids_that_differ_by_a_space_are_the_same(tmp_path):
@@ -515,6 +524,21 @@ def test_labels_of_all_nodes_or_few(tmp_path, labels, told):
     (tmp_path / "edges.csv").write_text(CYCLE)
     _, result = fitted(tmp_path)
     assert told in " ".join(result.stdout.split())
+
+
+def test_links_with_signs(tmp_path):
+    links = [(f"u{n % 7}", f"u{n * n % 6}", "+-"[n % 2] if n % 3 else "") for n in range(40)]
+    (tmp_path / "edges.csv").write_text(lines(("who", "whom", "sign"), links))
+    stored, result = fitted(tmp_path, "--link-label", "sign", *TWO, nodes=None)
+    assert stored.model.classes == ("+", "-")
+    made = predictions(tmp_path)
+    assert [(row["source"], row["target"], row["label"]) for row in made] == links
+    assert "What edges holds" in result.stdout
+    one = lines(("who", "whom", "sign"), [(*link[:2], "+") for link in links])
+    (tmp_path / "edges.csv").write_text(one)
+    refused(fit(tmp_path, "--link-label", "sign", nodes=None, out="two"), "edges.csv: column 'sign' has one class only")
+    refused(fit(tmp_path, "--link-label", "trust", nodes=None, out="two"), "edges.csv has no column 'trust'")
+    refused(fit(tmp_path, nodes=None, out="two"), "--nodes and --label")
 
 
 def test_what_is_understood_is_said_first(tables):

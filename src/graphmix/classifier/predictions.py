@@ -19,7 +19,8 @@ ENDINGS = (".csv", ".tsv", ".parquet")
 _DIGITS = 6
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# A sign alone is none, nor is a number.
+_HARMLESS = re.compile(r"[+-]|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def check_ending(path: Path) -> None:
@@ -100,7 +101,7 @@ def escape(text: str) -> str:
         >>> escape("=1+1"), escape("-3.5"), escape("plain")
         ("'=1+1", '-3.5', 'plain')
     """
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if _FORMULA.match(text) and not _HARMLESS.fullmatch(text) else text
 
 
 def _delimited(columns: dict[str, list[Any]], separator: str) -> bytes:

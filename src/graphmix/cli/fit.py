@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.report import write_report
@@ -234,11 +235,11 @@ class Bars:
 
 def _show_problem(problem: "Problem", found: "Survey") -> None:
     """Print what was understood, before anything is trained."""
-    table = Table(title=f"What {problem.graph.name} holds", title_justify="left", show_header=False)
+    table = Table(title=escape(f"What {problem.graph.name} holds"), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in survey_rows(problem.task, found):
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     output.print(table)
     for note in problem.notes:
         output.print(f"· {note}", markup=False, soft_wrap=True)
