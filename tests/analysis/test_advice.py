@@ -153,8 +153,10 @@ def test_a_suspect_says_why():
     )
     [bare] = suspect_labels(gnn, fcn, graph.y.numpy(), np.array([0]), 5)
     assert bare.reason.startswith("held out, the GNN gives class 1 90%")
-    alone = suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 2]).numpy(), np.array([3]), 5, graph)
+    alone = suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 1]).numpy(), np.array([3]), 5, graph)
     assert alone[0].reason.startswith("it has no neighbours; held out")
+    # Nobody predicts HCI, so nobody can doubt it.
+    assert not suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 2]).numpy(), np.array([3]), 5, graph)
 
 
 def test_flipped_labels_of_a_graph_that_tells_its_classes_are_found():

@@ -106,7 +106,7 @@ def test_the_column_of_ids_is_found_again_in_another_order(tmp_path):
         new = [{name: {"key": "q1", "name": "AI", "year": "2000"}[name] for name in order}]
         grown = grow(stored, write_nodes(tmp_path / "new.csv", new), None)
         assert grown.names["id"][36:] == ["q1"]
-        assert grown.notes[0] == "no new edges: new nodes are judged by their features alone"
+        assert grown.notes[0] == "no new edges: new nodes are judged without neighbours"
 
 
 def test_weights_of_new_edges(tmp_path):
@@ -120,6 +120,11 @@ def test_weights_of_new_edges(tmp_path):
         graph = grow(stored, nodes, write_edges(tmp_path / "new_e.csv", new)).graph
         at = (graph.edge_index[0] == 36).nonzero()[0, 0]
         assert graph.edge_weights[at] == weight
+    # An edge that was there stays as it was, either way round.
+    again = grow(stored, nodes, write_edges(tmp_path / "new_e.csv", [("q1", "p0", 2), ("p3", "p0", 9)]))
+    assert any("there at training" in note for note in again.notes)
+    assert again.graph.num_edges == stored.problem.graph.num_edges + 1
+    assert again.graph.edge_weights.max() == stored.problem.graph.edge_weights.max()
     unweighted = fit_tables(
         tmp_path, paths[0], write_edges(tmp_path / "u.csv"), out="u", methods=("label-propagation",)
     )

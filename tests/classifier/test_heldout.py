@@ -23,8 +23,8 @@ def test_a_node_counts_for_the_trials_that_held_it_out():
     np.testing.assert_array_equal(held.labels, [0, 0, 1])
     # Node 0 was held out by the first trial, node 1 by both, node 3 by the second.
     np.testing.assert_allclose(held.probabilities, [[0.9, 0.1], [0.45, 0.55], [0.4, 0.6]], atol=1e-7)
-    # Of node 1 the first trial was wrong and the second right, and so is their mean wrong.
-    np.testing.assert_array_equal(held.right, [1, 0.5, 1])
+    # Of node 1 the first trial was wrong and the second right, but their mean is wrong.
+    np.testing.assert_array_equal(held.right, [1, 0, 1])
     np.testing.assert_array_equal(held.predicted, [0, 1, 1])
 
 
@@ -32,8 +32,8 @@ def test_one_mask_is_that_of_every_trial():
     held = hold_out(BOTH, mask("..xx"), Y)
     np.testing.assert_array_equal(held.nodes, [2, 3])
     np.testing.assert_allclose(held.probabilities, [[0.3, 0.7], [0.35, 0.65]], atol=1e-7)
-    # A tie goes to the first class, which is wrong here.
-    np.testing.assert_array_equal(held.right, [0.5, 1])
+    # The first trial is torn about node 2; their mean is not.
+    np.testing.assert_array_equal(held.right, [1, 1])
 
 
 def test_rows_sum_to_one_though_float32_does_not():

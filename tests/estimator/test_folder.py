@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import graphmix
 from graphmix import GraphMixClassifier, RunError
+from graphmix.classifier.folder import OWN, description_checksum
 from graphmix.estimator import folder as module
 
 
@@ -25,7 +26,15 @@ def tensors(folder):
 
 def rewrite(folder, **changed):
     path = folder / "classifier.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    described = json.loads(path.read_text()) | changed
+    path.write_text(json.dumps(described | {OWN: description_checksum(described)}))
+
+
+def test_a_description_that_was_changed_is_refused(saved):
+    path = saved / "classifier.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"temperature": 15.0}))
+    with pytest.raises(RunError, match="is not as it was written"):
+        GraphMixClassifier.load(saved)
 
 
 def test_it_comes_back_as_it_was(small, fitted, saved):
@@ -137,9 +146,9 @@ def test_changed_weights_are_refused(saved):
     [
         ({"format": 2}, "written by a newer graphmix"),
         ({"format": "1"}, "does not describe a classifier"),
-        ({"sha256": "../../../etc/passwd"}, "has no SHA-256"),
-        ({"sha256": None}, "has no SHA-256"),
-        ({"sha256": "0" * 64}, "cannot be read"),
+        ({"tensors": "../../../etc/passwd"}, "has no SHA-256"),
+        ({"tensors": None}, "has no SHA-256"),
+        ({"tensors": "0" * 64}, "cannot be read"),
         ({"method": "magic"}, "there is no method 'magic'"),
         ({"classes": [0, 1]}, "does not hold a whole classifier"),
         ({"classes": [0, 2, 1]}, "does not hold a whole classifier"),

@@ -123,7 +123,7 @@ def shell(folder: Path) -> str:
 def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
     page = shell(folder)
     said = (
-        "Use GraphMix(GCN): it is right on 80.0 % of the 40 labels, each held out in turn.",
+        "Use GraphMix(GCN): it is right on 80.0 % of 40 labels, each held out in its turn.",
         "<b>Take care.</b> Labels are few.",
         "<b>Not tried.</b> supervised was left out: its loss became infinite",
         "82 % of the 60 edges between labels join one class; 31 % would by chance.",
@@ -132,9 +132,9 @@ def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
         "2.5 (−1.5 to +6.5)",
         "too sure of itself, its confidence 12.5 points off on average",
         "brings that down to 4.5 points",
-        "From a confidence of 0.55 on, 91.0 % of held-out predictions are right (target: 90 %).",
+        "From a confidence of 0.55 on, 91.0 % of predictions are right, on labels that the level was not chosen by (target: 90 %).",
         "250 of 1,000 (25.0 %)",
-        "held the right class 91.5 % of the time, with 1.40 classes on average",
+        "held the right class 91.5 % of the time, with 1.4 classes on average",
         "Time for training",
         "0.75 GiB",
         "graphmix predict",

@@ -101,6 +101,9 @@ def next_labels(
     """
     _check(graph, probabilities, count)
     open_ = ~labeled if candidates is None else candidates & ~labeled
+    # A node without neighbours informs nobody else.
+    joined = open_ & (strengths(graph) > 0)
+    open_ = joined if joined.any() else open_
     once = _propagation(graph)
     root = np.sqrt(strengths(graph) + 1.0)
     uncertainty = _entropy(probabilities)
@@ -153,6 +156,8 @@ def suspect_labels(
     own = np.arange(len(nodes))
     gnn, fcn = gnn_probabilities[nodes], fcn_probabilities[nodes]
     contradicted = (gnn.argmax(axis=1) != given) & (fcn.argmax(axis=1) != given)
+    # Of a class that it never predicts, a network can say nothing about the labels.
+    contradicted &= np.isin(given, gnn_probabilities.argmax(axis=1))
     score = np.where(contradicted, 1 - np.maximum(gnn[own, given], fcn[own, given]), -np.inf)
     together = gnn + fcn
     together[own, given] = -1.0

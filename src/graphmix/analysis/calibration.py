@@ -186,6 +186,22 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
     return 0.0 if lowest == len(confidence) - 1 else float(confidence[lowest])
 
 
+def abstention_accuracy(
+    probabilities: Floats, labels: Ints, target: float, parts: int = 5, seed: int = 0
+) -> float | None:
+    """How often predictions are right that do not abstain, each part's level being that of the other parts.
+
+    What the level itself is chosen by meets the target always; nodes it has not seen need not. None where all abstain.
+    """
+    probabilities = _checked(probabilities, labels)
+    kept = np.zeros(len(labels), dtype=np.bool_)
+    for part in _parts(len(labels), parts, seed):
+        level = abstention_threshold(probabilities[~part], labels[~part], target)
+        if level is not None:
+            kept |= part & (probabilities.max(axis=1) >= level)
+    return float((probabilities.argmax(axis=1) == labels)[kept].mean()) if kept.any() else None
+
+
 def abstention_curve(probabilities: Floats, labels: Ints) -> dict[str, list[float]]:
     """What abstaining below a confidence leaves, in percent, at most 100 points, the surest nodes first.
 

@@ -20,7 +20,8 @@ OWN_FCN = f"{GRAPHMIX}-fcn"
 def suggest(stored: Stored, count: int) -> list[Suggestion]:
     """Choose unlabeled nodes whose labels would help most, the best first."""
     graph = stored.problem.learned
-    return next_labels(graph, stored.model.probabilities(graph), stored.problem.known.numpy(), count)
+    known, unlabeled = stored.problem.known.numpy(), (stored.problem.graph.y < 0).numpy()
+    return next_labels(graph, stored.model.probabilities(graph), known, count, unlabeled)
 
 
 def suspect(

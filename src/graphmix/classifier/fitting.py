@@ -4,7 +4,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,8 @@ def fit_problem(
         classes = class_names(problem)
         model = Model.from_candidate(winner, config, classes)
         decisions = model.decide(model.probabilities(problem.learned), wishes.target, wishes.coverage)
+        # The table of nodes to come may have other columns that look like ids.
+        columns = replace(columns, id=problem.id_column)
         stored = Stored(model, problem, columns, _held(candidates), wishes.target, wishes.coverage)
         write_predictions(path, tabulate(name_rows(problem), decisions, classes, labels_of(problem)))
         metrics = describe(
@@ -146,6 +148,7 @@ def fit_problem(
             candidates,
             decisions,
             survey,
+            problem.known.numpy(),
             graph,
             split,
             metric=wishes.metric,

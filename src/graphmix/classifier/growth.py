@@ -1,7 +1,8 @@
 """Nodes and links that did not exist at training time, joined to the graph the model was trained on."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.data.tables import Encoders, NodeTable, match, read_edges, read_labeled_links, read_nodes
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
+
+_POINT = re.compile(r"[0-9]+\.0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,7 @@ def _grow_nodes(stored: Stored, nodes: Path | None, edges: Path | None, ignore_u
     if nodes is None:
         raise DataError("edges alone name no new nodes; give their table too: --nodes")
     table = read_nodes(nodes, id=columns.id, encoding=columns.encoding, taken=_taken(columns, problem.encoders))
+    table = _plain_ids(table, problem)
     _refuse_known(table, problem)
     ids = [*problem.ids, *table.ids]
     pairs, weights, notes = _joined_edges(stored, ids, edges, ignore_unknown)
@@ -127,6 +131,13 @@ def _taken(columns: Columns, encoders: Encoders | None) -> set[str | None]:
     return {columns.label, columns.link_label, columns.split, *(feature.name for feature in features)}
 
 
+def _plain_ids(table: NodeTable, problem: Problem) -> NodeTable:
+    """Take 12.0 for 12 where all new ids are written so, and no old one is: programs add the point to whole numbers."""
+    if all(map(_POINT.fullmatch, table.ids)) and not any(map(_POINT.fullmatch, problem.ids)):
+        return replace(table, ids=[name.removesuffix(".0") for name in table.ids])
+    return table
+
+
 def _refuse_known(table: NodeTable, problem: Problem) -> None:
     held = set(problem.ids)
     for row, name in enumerate(table.ids):
@@ -145,20 +156,31 @@ def _joined_edges(
     pairs = graph.edge_index[:, forward].numpy()
     weights = None if graph.edge_weights is None else graph.edge_weights[forward].double().numpy()
     if edges is None:
-        return pairs, weights, ["no new edges: new nodes are judged by their features alone"]
+        return pairs, weights, ["no new edges: new nodes are judged without neighbours"]
     table = read_edges(
         edges, source=columns.source, target=columns.target, weight=columns.weight, encoding=columns.encoding
     )
     matched = match(ids, table, ignore_unknown=ignore_unknown)
     notes = list(matched.notes)
+    fresh = ~_joined_already(matched.pairs, pairs, len(ids))
+    if not fresh.all():
+        notes.append(f"{int((~fresh).sum()):,} edges were there at training, and are left as they were")
+    new = matched.pairs[:, fresh]
     if weights is not None:
-        added = np.ones(matched.pairs.shape[1]) if table.weights is None else table.weights[matched.kept] / (scale or 1)
+        rows = matched.kept[fresh]
+        added = np.ones(len(rows)) if table.weights is None else table.weights[rows] / (scale or 1)
         if table.weights is None:
             notes.append(f"{edges.name} has no weights; its edges weigh as much as the mean edge at training")
         weights = np.concatenate([weights, added])
     elif table.weights is not None:
         notes.append(f"the weights of {edges.name} are not used: the model was trained without")
-    return np.concatenate([pairs, matched.pairs], axis=1), weights, notes
+    return np.concatenate([pairs, new], axis=1), weights, notes
+
+
+def _joined_already(pairs: NDArray[np.int64], old: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
+    """Which pairs `[2, edges]` are among old ones, whichever way round: bool `[edges]`."""
+    keys, held = (both.min(axis=0) * nodes + both.max(axis=0) for both in (pairs, old))
+    return np.isin(keys, held)
 
 
 def stack(old: SparseMatrix | Tensor, new: sp.csr_array) -> Any:

@@ -19,7 +19,7 @@ class HeldOut:
         nodes: int64 `[held]`, which nodes, in order.
         labels: int64 `[held]`, their classes.
         probabilities: float64 `[held, classes]`, the mean over the trials that held a node out; rows sum to 1.
-        right: float64 `[held]`, the share of those trials that were right.
+        right: float64 `[held]`, 1 where that mean is largest for the label, else 0.
     """
 
     nodes: NDArray[np.int64]
@@ -50,16 +50,15 @@ def hold_out(probabilities: Tensor, judged: Tensor, y: Tensor) -> HeldOut:
         judged: bool `[trials or 1, nodes]`, the nodes each trial is judged on.
         y: int64 `[nodes]`, the labels.
     """
-    trials = probabilities.shape[0]
     nodes = judged.any(dim=0).nonzero()[:, 0]
-    held = judged[:, nodes].expand(trials, -1)[..., None].double()
-    chosen = probabilities[:, nodes].double()
-    count = held.sum(dim=0)
-    mean = (chosen * held).sum(dim=0) / count
-    # Float32 rows sum to 1 only nearly.
-    mean = mean / mean.sum(dim=1, keepdim=True)
-    right = ((chosen.argmax(dim=2) == y[nodes])[..., None] * held).sum(dim=0) / count
-    return HeldOut(nodes.numpy(), y[nodes].numpy(), mean.numpy(), right[:, 0].numpy())
+    total = torch.zeros(len(nodes), probabilities.shape[2], dtype=torch.float64)
+    # Trial by trial: all at once in float64 is much memory where classes are many.
+    for trial, single in enumerate(probabilities):
+        total += single[nodes] * judged[trial % len(judged), nodes, None]
+    # To sum to 1, which float32 rows do only nearly.
+    mean = total / total.sum(dim=1, keepdim=True)
+    right = (mean.argmax(dim=1) == y[nodes]).double()
+    return HeldOut(nodes.numpy(), y[nodes].numpy(), mean.numpy(), right.numpy())
 
 
 def ensemble(probabilities: Tensor) -> NDArray[np.float64]:

@@ -59,6 +59,7 @@ def read_links(nodes: Path | None, edges: Path, columns: Columns, stage: Callabl
         tuple(dict.fromkeys([*notes, *found, *said])),
         link_encoders,
         user_x,
+        None if users is None else users.id_column,
     )
 
 

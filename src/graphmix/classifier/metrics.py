@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from graphmix.analysis.calibration import (
+    abstention_accuracy,
     abstention_curve,
     apply_temperature,
     conformal_coverage,
@@ -16,7 +18,7 @@ from graphmix.analysis.calibration import (
 from graphmix.analysis.survey import Survey
 from graphmix.classifier.candidates import Candidate
 from graphmix.classifier.choice import Placing
-from graphmix.classifier.heldout import ensemble
+from graphmix.classifier.heldout import HeldOut
 from graphmix.classifier.model import Decisions, Model
 from graphmix.data import Graph, Split
 from graphmix.data.folds import NAME as FOLDS
@@ -31,6 +33,7 @@ def describe(
     candidates: Sequence[Candidate],
     decisions: Decisions,
     survey: Survey,
+    known: NDArray[np.bool_],
     graph: Graph,
     split: Split,
     *,
@@ -42,9 +45,9 @@ def describe(
     held, seconds = model.held, {candidate.method: candidate.seconds for candidate in candidates}
     after = cross_fitted(held.probabilities, held.labels)
     covered = conformal_coverage(after, held.labels, coverage)
-    kept = ~decisions.abstain
-    calibrated = model.held_calibrated
-    sure = calibrated.max(axis=1) >= (np.inf if decisions.level is None else decisions.level)
+    # Of labeled nodes networks are surer than of others: what is predicted is the others, if there are any.
+    asked = ~known if not known.all() else known
+    kept = abstention_accuracy(after, held.labels, target)
     return {
         "format": FORMAT,
         "dataset": graph.name,
@@ -54,6 +57,7 @@ def describe(
         "trials": model.config.trials,
         "epochs": model.config.epochs,
         "backbone": model.config.backbone,
+        "majority": _majority(held, model.classes),
         "chosen_by": metric,
         "chosen": model.method,
         "candidates": [_placing(placing, seconds[placing.method]) for placing in placings],
@@ -67,19 +71,25 @@ def describe(
             "empirical": None if covered is None else _percent(covered.coverage),
             "mean_size": None if covered is None else round(covered.mean_size, 3),
             "threshold": decisions.threshold if np.isfinite(decisions.threshold) else None,
-            "sizes": np.bincount(decisions.sets.sum(axis=1), minlength=len(model.classes) + 1)[1:].tolist(),
+            "sizes": np.bincount(decisions.sets[asked].sum(axis=1), minlength=len(model.classes) + 1)[1:].tolist(),
         },
         "abstention": {
             "target": _percent(target),
             "level": decisions.level,
-            "kept": _percent(kept.mean()),
-            "accuracy": _percent((calibrated.argmax(axis=1) == held.labels)[sure].mean()) if sure.any() else None,
-            "curve": abstention_curve(calibrated, held.labels),
+            "kept": _percent((~decisions.abstain[asked]).mean()),
+            "accuracy": None if kept is None else _percent(kept),
+            "curve": abstention_curve(model.held_calibrated, held.labels),
         },
         "classes": list(model.classes),
-        "predicted": np.bincount(decisions.order[:, 0], minlength=len(model.classes)).tolist(),
-        "test": _test(model, candidates, graph, split),
+        "predicted": np.bincount(decisions.order[asked, 0], minlength=len(model.classes)).tolist(),
+        "test": _test(decisions, candidates, model, graph, split),
     }
+
+
+def _majority(held: HeldOut, classes: Sequence[str]) -> dict[str, Any]:
+    """How good it would be to say the commonest class always."""
+    counts = np.bincount(held.labels, minlength=len(classes))
+    return {"class": classes[int(counts.argmax())], "accuracy": _percent(counts.max() / counts.sum())}
 
 
 def _placing(placing: Placing, seconds: float) -> dict[str, Any]:
@@ -94,15 +104,17 @@ def _placing(placing: Placing, seconds: float) -> dict[str, Any]:
     }
 
 
-def _test(model: Model, candidates: Sequence[Candidate], graph: Graph, split: Split) -> dict[str, Any] | None:
+def _test(
+    decisions: Decisions, candidates: Sequence[Candidate], model: Model, graph: Graph, split: Split
+) -> dict[str, Any] | None:
     """How the model does on test nodes, where a split with some was given: they chose nothing."""
     test = split.test[0].cpu()
     if split.name == FOLDS or not test.any():
         return None
     (winner,) = (candidate for candidate in candidates if candidate.method == model.method)
     labels = graph.y[test]
-    before = ensemble(winner.probabilities)[test.numpy()]
-    after = apply_temperature(before, model.temperature)
+    after = decisions.probabilities[test.numpy()]
+    before = apply_temperature(after, 1 / model.temperature)
     predicted = torch.from_numpy(after.argmax(axis=1))
     each = winner.probabilities[:, test].argmax(dim=2) == labels
     return {

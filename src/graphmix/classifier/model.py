@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.analysis.calibration import (
+    FEWEST_FITTED,
     abstention_threshold,
     apply_temperature,
     conformal_sets,
@@ -48,7 +49,10 @@ class Model:
     @classmethod
     def from_candidate(cls, candidate: Candidate, config: Config, classes: tuple[str, ...]) -> "Model":
         """Make a model of a candidate and calibrate it on the labels it had not seen."""
-        temperature = fit_temperature(candidate.held.probabilities, candidate.held.labels)
+        held = candidate.held
+        # What four fifths of the labels are too few for, by which the error is measured, all of them are too.
+        enough = 4 * len(held.labels) >= 5 * FEWEST_FITTED
+        temperature = fit_temperature(held.probabilities, held.labels) if enough else 1.0
         weights = {} if candidate.fit is None else candidate.fit.weights
         own = config if candidate.fit is None else candidate.fit.config
         return cls(candidate.method, own, classes, weights, candidate.held, temperature)

@@ -71,8 +71,7 @@ def tabulate(
         columns["probability" if place == 0 else f"{heading}_probability"] = shares.round(_DIGITS).tolist()
     columns["abstain"] = decisions.abstain.tolist()
     columns["set"] = [
-        ";".join(names[[label for label in order if held[label]]])
-        for order, held in zip(decisions.order, decisions.sets, strict=True)
+        ";".join(names[order[held[order]]]) for order, held in zip(decisions.order, decisions.sets, strict=True)
     ]
     return columns
 

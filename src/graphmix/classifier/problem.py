@@ -91,6 +91,7 @@ class Problem:
         notes: what was found and done, in sentences.
         link_encoders: of links, what made features of the edges' own columns; `encoders` is for their ends.
         user_x: float32 `[users, width]`, the features of their ends; None where there are none.
+        id_column: where the ids were, in the table of nodes; None where there was no table, or it is not known.
     """
 
     task: str
@@ -103,6 +104,7 @@ class Problem:
     notes: tuple[str, ...]
     link_encoders: Encoders | None = None
     user_x: sp.csr_array | None = None
+    id_column: str | None = None
 
     def splits(self, trials: int, seed: int) -> Split:
         """The given split, or folds of the labels."""
@@ -168,6 +170,14 @@ def _listed(kinds: Mapping[str, str]) -> str:
 def name_of(path: Path) -> str:
     """What to call a graph: its file's name without endings."""
     return path.name.split(".")[0] or "graph"
+
+
+def unused_labels(split: Split | None, y: NDArray[np.int64]) -> list[str]:
+    """Say how many labels a given split has no part for."""
+    if split is None:
+        return []
+    unused = int((y != UNKNOWN).sum() - (split.train | split.val | split.test).sum())
+    return [f"{unused:,} labels are in no part of the split, and are not used"] if unused else []
 
 
 def given_split(path: Path, roles: Sequence[str | None], y: NDArray[np.int64]) -> Split:

@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.classifier.links import read_links
-from graphmix.classifier.problem import NODES, Columns, Problem, encode, given_split, name_of, number_classes, place
+from graphmix.classifier.problem import (
+    NODES,
+    Columns,
+    Problem,
+    encode,
+    given_split,
+    name_of,
+    number_classes,
+    place,
+    unused_labels,
+)
 from graphmix.data import Graph
 from graphmix.data.tables import (
     EdgeTable,
@@ -60,6 +70,12 @@ def _read_nodes(nodes: Path, edges: Path, columns: Columns, ignore_unknown: bool
         edges, source=columns.source, target=columns.target, weight=columns.weight, encoding=columns.encoding
     )
     matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
+    if not matched.pairs.shape[1]:
+        raise DataError(
+            f"no edge of {edges.name} joins two nodes of {nodes.name}, whose ids are read from column "
+            f"{table.id_column!r}; --id, --source and --target name other columns"
+        )
+    notes += _edge_notes(edge_table)
     stage("encoding")
     classes, y = number_classes(table.labels)
     weights, scale = _scale_weights(edge_table, matched)
@@ -81,8 +97,18 @@ def _read_nodes(nodes: Path, edges: Path, columns: Columns, ignore_unknown: bool
         encoders,
         structural,
         scale,
-        tuple(dict.fromkeys([*notes, *matched.notes, *found])),
+        tuple(dict.fromkeys([*notes, *unused_labels(split, y), *matched.notes, *found])),
+        id_column=table.id_column,
     )
+
+
+def _edge_notes(edges: EdgeTable) -> list[str]:
+    """Say which columns of the edges are used, and which are not."""
+    notes = [] if edges.weight_column is None else [f"edges weigh what column {edges.weight_column!r} says"]
+    unused = [name for name in edges.table.columns if name not in edges.used]
+    if unused:
+        notes.append(f"of the edges {', '.join(map(repr, unused[:8]))} is not used; --weight takes a column of numbers")
+    return notes
 
 
 def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float64] | None, float | None]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.fit import Bars
@@ -101,5 +102,5 @@ def _show(title: str, columns: dict[str, list[Any]], shown: tuple[str, ...]) -> 
     for name in wanted:
         table.add_column(name, overflow="fold")
     for row in range(min(rows, _SHOWN)):
-        table.add_row(*(str(columns[name][row]) for name in wanted))
+        table.add_row(*(escape(str(columns[name][row])) for name in wanted))
     output.print(table)

@@ -123,9 +123,8 @@ def _asked(cell: dict[str, Any]) -> bool:
 
 
 def _word(cell: dict[str, Any]) -> str:
-    if cell["verdict"]:
-        return str(cell["verdict"]["word"])
-    return "undecided" if cell["status"] == "done" and cell["paper"] else str(cell["status"])
+    # A run of fewer epochs than the paper's has no verdict, not an undecided one.
+    return str(cell["verdict"]["word"] if cell["verdict"] else cell["status"])
 
 
 def _mark(cell: dict[str, Any]) -> Text:

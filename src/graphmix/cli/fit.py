@@ -133,6 +133,8 @@ def fit(
         ignore=tuple(ignore or ()),
         encoding=encoding,
     )
+    if link_label is not None and (weight is not None or ignore_unknown):
+        raise ConfigError("--weight and --ignore-unknown are for edges, and with --link-label there are only links")
     check_free(out, resume=resume)
     if predictions is not None and not resume:
         check_place(predictions, out)
@@ -158,6 +160,9 @@ def fit(
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, wishes.methods)))
     parts = problem.splits(config.trials, seed)
     found = survey(problem.graph, problem.known)
+    if balanced:
+        told = (warning.replace("; try --balanced", "") for warning in found.warnings)
+        found = replace(found, warnings=tuple(told))
     if not as_json:
         _show_problem(problem, found)
     asked = {"tables": [None if path is None else checksum(path) for path in (nodes, edges)]}
@@ -294,6 +299,7 @@ def outcome_lines(metrics: dict[str, Any]) -> list[str]:
     """Calibration, prediction sets, abstention and test nodes, in a sentence each."""
     calibration, sets, abstention = metrics["calibration"], metrics["conformal"], metrics["abstention"]
     before, after = calibration["before"]["ece"], calibration["after"]["ece"]
+    judged = "held-out labels" if metrics["judged_on"] == "held-out folds" else "validation labels"
     lines = [
         f"Calibrated with temperature {calibration['temperature']:.2f}: expected calibration error {before:.1f} % "
         f"before, {after:.1f} % after.",
@@ -301,16 +307,16 @@ def outcome_lines(metrics: dict[str, Any]) -> list[str]:
     if sets["empirical"] is not None:
         lines.append(
             f"Sets for {sets['coverage']:.0f} % coverage hold {sets['mean_size']:.2f} classes on average and cover "
-            f"{sets['empirical']:.1f} % of held-out labels."
+            f"{sets['empirical']:.1f} % of {judged}."
         )
     if abstention["level"] is None:
         lines.append(f"No confidence reaches {abstention['target']:.0f} % accuracy: every prediction abstains.")
-    elif abstention["level"] == 0:
+    elif abstention["level"] == 0 or abstention["accuracy"] is None:
         lines.append(f"All predictions together meet {abstention['target']:.0f} % accuracy: none abstains.")
     else:
         lines.append(
-            f"Above {abstention['level']:.2f} confidence predictions are right {abstention['accuracy']:.1f} % of the "
-            f"time: {abstention['kept']:.1f} % of predictions do not abstain."
+            f"Predictions abstain below {abstention['level']:.2f} confidence; {abstention['kept']:.1f} % do not. Above "
+            f"levels so chosen, {abstention['accuracy']:.1f} % of other {judged} were predicted rightly."
         )
     if metrics["test"] is not None:
         lines.append(

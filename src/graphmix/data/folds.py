@@ -17,10 +17,10 @@ NAME = "folds"
 def fold_split(graph: Graph, trials: int, seed: int = 0) -> Split:
     """Give every trial its own part of the labeled nodes to be tested on, and split the rest by class.
 
-    The labeled nodes of each class are dealt out, in a random order, to as many folds as there are trials, five at
-    most. Trial t is tested on fold t, selects its epoch by the next one and trains on the others; after the last fold
-    the nodes are dealt out anew. So with five trials or more every label is held out at least once, and training sees
-    three fifths of the labels, of every class, whatever the trial: a class with a single label is always trained on.
+    The labeled nodes of each class are dealt out at random to five folds. Trial t is tested on fold t, selects its
+    epoch by the next one and trains on the others; after the last fold the nodes are dealt out anew. So training sees
+    three fifths of the labels, of every class, and five trials hold nearly every label out: what is judged must have
+    been seen, and a class with a single label is always trained on.
 
     Args:
         graph: its labels are what counts.
@@ -34,12 +34,11 @@ def fold_split(graph: Graph, trials: int, seed: int = 0) -> Split:
         DataError: there are too few labels to train on some, select by others and hold one out.
     """
     labels = graph.y.cpu().numpy()
-    folds = min(FOLDS, max(trials, 3))
-    deals = [_deal(labels, folds, _generator(seed, turn)) for turn in range(-(-trials // folds))]
+    deals = [_deal(labels, FOLDS, _generator(seed, turn)) for turn in range(-(-trials // FOLDS))]
     train, val, test = np.zeros((3, trials, len(labels)), dtype=np.bool_)
     for trial in range(trials):
-        turn, fold = divmod(trial, folds)
-        train[trial], val[trial], test[trial] = _roles(labels, deals[turn], fold, folds)
+        turn, fold = divmod(trial, FOLDS)
+        train[trial], val[trial], test[trial] = _roles(labels, deals[turn], fold, FOLDS)
     if not (val.any(axis=1).all() and test.any()):
         raise DataError(
             f"{graph.name} has too few labels: in some class there must be three, one to learn from, one to select by, "

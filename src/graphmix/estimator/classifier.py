@@ -206,8 +206,11 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         x = self._validated(given.x, reset=False)
         if given.edges is None and self.graph_.num_edges and self.model_.config.predicts_with_gnn:
             warnings.warn(_NO_EDGES, stacklevel=2)
-        unknown = np.full(x.shape[0], UNKNOWN)
-        return self.model_.probabilities(self._build(x, given, unknown, self.classes_))
+        graph = self._build(x, given, np.full(x.shape[0], UNKNOWN), self.classes_)
+        if graph.num_edges and (graph.edge_weights is None) != (self.graph_.edge_weights is None):
+            was, now = ("with", "without") if graph.edge_weights is None else ("without", "with")
+            raise DataError(f"the fit was {was} edge weights, and these edges come {now} them; make them alike")
+        return self.model_.probabilities(graph)
 
     def score(
         self,

@@ -19,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphmix.classifier.candidates import check_methods
+from graphmix.classifier.folder import OWN, description_checksum
 from graphmix.classifier.model import Model
 from graphmix.classifier.packing import pack_held, unpack_held
 from graphmix.data import Graph
@@ -75,7 +76,7 @@ def write_classifier(
         "type_of_classes": "U" if classes.dtype.kind == "U" else classes.dtype.str,
         "feature_names": None if feature_names is None else [str(name) for name in feature_names],
         "temperature": model.temperature,
-        "sha256": digest,
+        "tensors": digest,
     }
     was_there = folder.exists()
     _open(folder)
@@ -83,7 +84,7 @@ def write_classifier(
     was_same = path.exists()
     try:
         write_bytes(path, content)
-        write_json(folder / DESCRIPTION, described)
+        write_json(folder / DESCRIPTION, described | {OWN: description_checksum(described)})
     except RunError:
         if not was_same:
             path.unlink(missing_ok=True)
@@ -102,7 +103,7 @@ def read_classifier(folder: Path, kind: type[Estimator]) -> Estimator:
         RunError: there is none, it is of a newer version, or it is damaged or not what was written.
     """
     described = _read_description(folder)
-    tensors = _read_tensors(folder, described.get("sha256"))
+    tensors = _read_tensors(folder, described.get("tensors"))
     try:
         classes = _read_classes(described["classes"], described["type_of_classes"])
         held = unpack_held(_part(tensors, "held"), len(classes))[_HELD]
@@ -113,6 +114,7 @@ def read_classifier(folder: Path, kind: type[Estimator]) -> Estimator:
             raise ValueError(f"a temperature of {temperature} is none")
         model = Model(method, config, names, _part(tensors, "weights"), held, temperature)
         graph = _unpack_graph(_part(tensors, "graph"), names)
+        model.check_weights(graph.num_features)
         classifier: Any = kind(**described["parameters"])
         classifier._become(model, graph, classes)
         if described["feature_names"] is not None:
@@ -148,6 +150,8 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise RunError(
             f"{path} was written by a newer graphmix (format {version}, this one reads {FORMAT}); upgrade it"
         )
+    if described.get(OWN) != description_checksum(described):
+        raise RunError(f"{path} is not as it was written: its SHA-256 differs; fit and save again")
     return dict(described)
 
 

@@ -215,7 +215,7 @@ class Sets:
 
     coverage: float
     empirical: float | None
-    mean_size: float
+    mean_size: float | None
     threshold: float | None
     sizes: tuple[int, ...]
 

@@ -19,7 +19,7 @@ def tiles(fitted: Fitted) -> list[tuple[str, str, str]]:
     target = f"{abstention.target:g} %"
     why = f"no confidence reaches {target}" if abstention.level is None else f"to be {target} right on the rest"
     shown.append(("Abstained", f"{100 - abstention.kept:.1f}", why))
-    if sets.empirical is not None:
+    if sets.empirical is not None and sets.mean_size is not None:
         shown.append(
             ("Sets cover", f"{sets.empirical:.1f}", f"asked: {sets.coverage:g} %; {sets.mean_size:.2f} classes each")
         )
@@ -93,7 +93,7 @@ def say_abstention(fitted: Fitted) -> str:
         return (
             f"No confidence makes predictions right {target} of the time, so all {predictions:,} predictions abstain."
         )
-    met = f"{number(abstention.accuracy)} % of held-out predictions are right"
+    met = f"{number(abstention.accuracy)} % of predictions are right, on labels that the level was not chosen by"
     if abstention.level == 0:
         return f"{met} without leaving any out, which meets the target of {target}: no prediction abstains."
     share = f"{100 - abstention.kept:.1f} %"
@@ -114,7 +114,7 @@ def say_sets(fitted: Fitted) -> str:
     single = sets.sizes[0] if sets.sizes else 0
     return (
         f"Asked for: {sets.coverage:g} %. On held-out labels the sets held the right class "
-        f"{number(sets.empirical)} % of the time, with {sets.mean_size:.2f} classes on average. "
+        f"{number(sets.empirical)} % of the time, with {number(sets.mean_size)} classes on average. "
         f"Of all {total(fitted):,} predictions, {single:,} have a set of one class."
     )
 

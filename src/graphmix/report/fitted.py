@@ -139,7 +139,7 @@ def _parse_sets(value: Value, classes: int) -> Sets:
     return Sets(
         coverage=value.field("coverage").number(),
         empirical=value.field("empirical").number_or_none(),
-        mean_size=value.field("mean_size").number(),
+        mean_size=value.field("mean_size").number_or_none(),
         threshold=value.field("threshold").number_or_none(),
         sizes=value.field("sizes").wholes(classes),
     )

@@ -79,9 +79,9 @@ def test_other_numbers_keep_their_fraction(tmp_path):
         ("id,l\na,1\n", {"id": "id", "label": "id"}, "column 'id' cannot be ids, labels and split at once"),
         ("l\n1\n", {"label": "l"}, "table.csv has no column left for the nodes' ids"),
         (
-            "id,s\na,train\nb,dev\n",
+            "id,s\na,train\nb,rest\n",
             {"split": "s"},
-            "^table.csv line 3: 'dev' in column 's' is none of train, val, test$",
+            "^table.csv line 3: 'rest' in column 's' is none of train, val, test$",
         ),
     ],
 )

@@ -32,6 +32,7 @@ MOST_CATEGORIES = 100
 WORDS_OF_A_NAME = 2.5
 LETTERS_OF_A_NAME = 64
 WORDS_OF_A_KEYWORD = 4
+_PARTS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing"}
 _ID_NAME = re.compile(r"(?i:(^|[_ .-])(id|uuid|guid|key|index|idx)$|^unnamed)|[a-z]I[dD]$")
 
 
@@ -174,6 +175,8 @@ def _find_words(table: Table, name: str) -> Choice:
     different = pc.count_distinct(text).as_py()
     if different == 1:
         return Choice(CATEGORY, "all its values are the same")
+    if different <= len(_PARTS) and {word.lower() for word in pc.unique(pc.drop_null(text)).to_pylist()} <= _PARTS:
+        return Choice(CATEGORY, f"it says train, val or test; to split by it, say --split {name}")
     words = _mean(pc.count_substring_regex(text, r"\S+"))
     letters = _mean(pc.utf8_length(text))
     separator = separator_of(text)

@@ -15,9 +15,18 @@ from graphmix.data.tables.table import NAMED, Table, counted, shortened, some_of
 from graphmix.errors import DataError
 
 TRAIN, VAL, TEST = "train", "val", "test"
-PARTS = {"train": TRAIN, "training": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "test": TEST, "testing": TEST}
+PARTS = {
+    "train": TRAIN,
+    "training": TRAIN,
+    "val": VAL,
+    "valid": VAL,
+    "validation": VAL,
+    "dev": VAL,
+    "test": TEST,
+    "testing": TEST,
+}
 # What a column of ids is called, the likeliest first.
-_ID_NAMES = ("id", "node_id", "nodeid", "node", "node id", "paper_id", "name")
+_ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
 # Classes with fewer labels than this on average are ids or measurements.
 _LABELS_A_CLASS = 2
 

@@ -154,6 +154,8 @@ def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
             f"{table.where(row)}: the list in column {name!r} has {counted(int(lengths[row]), 'number')}, but the "
             f"others have {dimensions}"
         )
+    if not dimensions:
+        raise DataError(f"{table.path.name}: the lists in column {name!r} are empty; leave it out (--ignore)")
     values = np.full((table.rows, dimensions), np.nan)
     values[lists.filled] = np.asarray(lists.items.to_numpy(zero_copy_only=False)).reshape(-1, dimensions)
     values[np.abs(values) > LARGEST] = np.nan
