@@ -52,6 +52,10 @@ def main() -> None:
             for repeat in range(options.repeats)
         ]
         means = {f"{name}_mean": statistics.fmean(repeat[name] for repeat in repeats) for name in repeats[0]}
+        # Of predictions that do not abstain, in all repeats together.
+        weights = [repeat["kept"] for repeat in repeats]
+        rights = [repeat["kept_right"] for repeat in repeats]
+        means["kept_right_mean"] = statistics.fmean(rights, weights) if any(weights) else None
         record[dataset] = {"repeats": repeats, **means}
         write_json(options.out, record)
         print(dataset, means, flush=True)
@@ -77,7 +81,7 @@ def measure(graph: Graph, y: np.ndarray, test: np.ndarray, seed: int, options: a
         "coverage": percent(decided.sets[np.arange(len(labels)), labels].mean()),
         "set_size": round(float(decided.sets.sum(axis=1).mean()), 4),
         "kept": percent(kept.mean()),
-        "kept_right": percent(right[kept].mean() if kept.any() else 1.0),
+        "kept_right": percent(right[kept].mean() if kept.any() else 0.0),
     }
 
 

@@ -83,7 +83,8 @@ def folds() -> str:
         "|---" * 9 + "|",
     ]
     for dataset in ("cora", "citeseer", "pubmed"):
-        shown = " | ".join(f"{record[dataset][f'{name}_mean']:.1f}" for name in names)
+        means = (record[dataset][f"{name}_mean"] for name in names)
+        shown = " | ".join("–" if mean is None else f"{mean:.1f}" for mean in means)
         lines.append(f"| {dataset.capitalize()} | {shown} |")
     repeats = len(record["cora"]["repeats"])
     return "\n".join(lines) + f"\n\nMeans over {repeats} ways to deal the labels out. {_made(record)}"
