@@ -53,6 +53,10 @@ def tables(monkeypatch):
         sys.modules.pop(name, None)
 
 
+# What the tables of docs/tables.md show.
+OWN = ("fit_mean", "new_mean", "ece_before_mean", "confidence_mean", "precision", "peak_memory_gib", "accuracy")
+
+
 def worse(value):
     """The same results with every accuracy, time and term a little off, and no cell reproduced."""
     if isinstance(value, list):
@@ -60,7 +64,7 @@ def worse(value):
     if not isinstance(value, dict):
         return value
     changed = {name: worse(inner) for name, inner in value.items()}
-    for name in ("test_accuracy_mean", "val_accuracy_mean", "test_macro_f1_mean", "ours_ms", "V", "difference"):
+    for name in ("test_accuracy_mean", "val_accuracy_mean", "test_macro_f1_mean", "ours_ms", "V", "difference", *OWN):
         if changed.get(name) is not None:
             changed[name] += 1
     if "soft_rank" in changed:
@@ -71,7 +75,8 @@ def worse(value):
 def test_a_changed_result_would_be_noticed(tables, monkeypatch):
     import findings
 
-    every = tables.TABLES | findings.FINDINGS
+    every = tables.TABLES | findings.FINDINGS | tables.OWN_TABLES
+    del every["cora_score"]  # lines as they were printed
     shown = {name: table() for name, table in every.items()}
     whole = tables.page()
     real = json.loads

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tables.md").read_text()
 # A command, or a file that the page shows: `name.csv`: and then its contents.
 STEP = re.compile(
-    r"^\$ (?P<command>[^\n]+)$|`(?P<name>\w+\.csv)`:\n\n```csv\n(?P<content>.*?)```", re.MULTILINE | re.DOTALL
+    r"^\$ (?P<command>[^\n]+)$|`(?P<name>\w+\.csv)`:\n\n```text\n(?P<content>.*?)```", re.MULTILINE | re.DOTALL
 )
 
 
