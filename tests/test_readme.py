@@ -65,7 +65,7 @@ def worse(value):
         return value
     changed = {name: worse(inner) for name, inner in value.items()}
     for name in ("test_accuracy_mean", "val_accuracy_mean", "test_macro_f1_mean", "ours_ms", "V", "difference", *OWN):
-        if changed.get(name) is not None:
+        if isinstance(changed.get(name), int | float):
             changed[name] += 1
     if "soft_rank" in changed:
         changed["soft_rank"] = [[rank + 1 for rank in trial] for trial in changed["soft_rank"]]
