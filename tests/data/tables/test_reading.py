@@ -111,7 +111,11 @@ def test_what_is_wrong_is_named(write, content, message):
     ("content", "name", "message"),
     [
         (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a whole gzip file: Not a gzipped file"),
-        (gzip.compress(b"a\n1\n" * 999, mtime=0)[:-9], "t.csv.gz", "t.csv.gz is not a whole gzip file: .* ended before"),
+        (
+            gzip.compress(b"a\n1\n" * 999, mtime=0)[:-9],
+            "t.csv.gz",
+            "t.csv.gz is not a whole gzip file: .* ended before",
+        ),
         (gzip.compress(b"a\n1\n" * 999, mtime=0)[:-8] + b"12345678", "t.csv.gz", "is not a whole gzip file: CRC"),
         (gzip.compress(b"a\n1\n", mtime=0)[:10] + b"\xff" * 20, "t.csv.gz", "is not a whole gzip file: "),
         (b"a\n1\n", "t.xlsx", "t.xlsx: a table's name must end in .csv, .tsv"),
