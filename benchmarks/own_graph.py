@@ -34,12 +34,13 @@ from graphmix.analysis.calibration import (
 )
 from graphmix.analysis.survey import survey
 from graphmix.classifier.candidates import usual_config
-from graphmix.classifier.fitting import Wishes, fit_problem
+from graphmix.classifier.fitting import fit_problem
 from graphmix.classifier.folder import read_model
 from graphmix.classifier.growth import grow
 from graphmix.classifier.heldout import ensemble
 from graphmix.classifier.problem import Columns
 from graphmix.classifier.reading import read_problem
+from graphmix.classifier.wishes import Wishes
 from graphmix.experiments.records import source_commit
 from graphmix.training.devices import choose_device
 from graphmix.training.files import write_json
@@ -176,11 +177,10 @@ def fit_tables(papers: Path, cites: Path, options: argparse.Namespace, folder: P
     """Fit as the command does, GraphMix alone, and predict every paper."""
     problem = read_problem(papers, cites, COLUMNS)
     config = usual_config(problem.graph, trials=options.trials, epochs=options.epochs)
-    split = problem.splits(config.trials, 0)
     with tempfile.TemporaryDirectory() as place:
         wishes, found = Wishes(methods=METHODS), survey(problem.graph, problem.known)
         out = folder or Path(place) / "model"
-        fitted = fit_problem(problem, found, split, config, wishes, COLUMNS, out, device=options.device)
+        fitted = fit_problem(problem, found, config, wishes, out, device=options.device)
     model = fitted.stored.model
     weights = [{name: weight[i : i + 1] for name, weight in model.weights.items()} for i in range(config.trials)]
     alone = [replace(model, weights=each).probabilities(problem.learned) for each in weights]

@@ -55,9 +55,10 @@ def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("gra
     """Fit as the command does, but small; `chosen` are hyperparameters, `target` and `coverage` included."""
     from graphmix.analysis.survey import survey
     from graphmix.classifier.candidates import usual_config
-    from graphmix.classifier.fitting import Wishes, fit_problem
+    from graphmix.classifier.fitting import fit_problem
     from graphmix.classifier.problem import Columns
     from graphmix.classifier.reading import read_problem
+    from graphmix.classifier.wishes import Wishes
 
     columns = columns or Columns(label="topic")
     wishes = Wishes(methods=methods, **{name: chosen.pop(name) for name in ("target", "coverage") if name in chosen})
@@ -65,9 +66,8 @@ def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("gra
     given = {name: chosen.pop(name) for name in ("predictions", "resume") if name in chosen}
     problem = read_problem(nodes, edges, columns, ignore_unknown=ignore_unknown)
     config = usual_config(problem.graph, **({"trials": 3, "epochs": 3, "hidden": 4} | chosen))
-    parts = problem.splits(config.trials, config.seed)
     found = survey(problem.graph, problem.known)
-    return fit_problem(problem, found, parts, config, wishes, columns, folder / out, device="cpu", **given)
+    return fit_problem(problem, found, config, wishes, folder / out, device="cpu", **given)
 
 
 def command(*arguments):

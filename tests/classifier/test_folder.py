@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from graphmix.classifier.folder import OWN, begin, check_free, description_checksum, read_model
+from graphmix.classifier.description import OWN, description_checksum
+from graphmix.classifier.folder import begin, check_free, read_model
 from graphmix.classifier.predictions import tabulate, write_predictions
 from graphmix.errors import GraphMixError, RunError
 from small_tables import fit_tables, tree, write_edges, write_nodes
@@ -41,7 +42,7 @@ def test_what_is_read_predicts_what_was_written(tmp_path, methods):
     read = read_model(tmp_path / "model")
     assert (read.model.method, read.model.classes) == (written.model.method, written.model.classes)
     assert (read.model.config, read.model.temperature) == (written.model.config, written.model.temperature)
-    assert (read.target, read.coverage, read.columns) == (0.8, 0.7, written.columns)
+    assert (read.target, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
     assert set(read.held) == set(methods) | ({"graphmix-fcn"} if "graphmix" in methods else set())
     for method, held in read.held.items():
         for name, values in vars(held).items():

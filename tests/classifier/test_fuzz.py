@@ -20,12 +20,13 @@ from pyarrow import parquet
 
 from graphmix.analysis.survey import survey
 from graphmix.classifier.candidates import CANDIDATES, usual_config
-from graphmix.classifier.fitting import Wishes, fit_problem
+from graphmix.classifier.fitting import fit_problem
 from graphmix.classifier.folder import read_model
 from graphmix.classifier.growth import grow
 from graphmix.classifier.predictions import escape, tabulate, write_predictions
 from graphmix.classifier.problem import LINKS, Columns
 from graphmix.classifier.reading import read_problem
+from graphmix.classifier.wishes import Wishes
 from graphmix.data.tables import KINDS
 from graphmix.errors import GraphMixError
 
@@ -253,9 +254,8 @@ def fit(fuzzer, folder):
         hidden=4,
         backbone=rng.choice(["gcn", "gcn", "gcn", "gat"]),
     )
-    parts = problem.splits(config.trials, config.seed)
     found = survey(problem.graph, problem.known)
-    fitted = fit_problem(problem, found, parts, config, wishes, columns, folder / "model", device="cpu")
+    fitted = fit_problem(problem, found, config, wishes, folder / "model", device="cpu")
     return fitted, kinds
 
 

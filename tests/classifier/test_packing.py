@@ -28,6 +28,7 @@ def described(made):
         "classes": list(made.graph.class_names),
         "split": None if made.split is None else made.split.name,
         "weight_scale": made.weight_scale,
+        "columns": made.columns.to_json(),
     }
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import graphmix
 from graphmix import GraphMixClassifier, RunError
-from graphmix.classifier.folder import OWN, description_checksum
+from graphmix.classifier.description import OWN, description_checksum
 from graphmix.estimator import folder as module
 
 
@@ -101,7 +101,7 @@ def test_another_takes_its_place(small, quick, fitted, saved):
     assert len(list(saved.iterdir())) == 2
 
 
-@pytest.mark.parametrize("failing", ["write_bytes", "write_json"])
+@pytest.mark.parametrize("failing", ["write_bytes", "write_description"])
 def test_a_full_disk_leaves_what_was_there(small, quick, fitted, saved, monkeypatch, failing):
     before = sorted(path.name for path in saved.iterdir())
 

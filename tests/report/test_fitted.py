@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from plotly import graph_objects
 
 from graphmix.analysis.survey import survey
-from graphmix.classifier.fitting import Wishes, fit_problem
-from graphmix.classifier.problem import Columns, Problem
+from graphmix.classifier.fitting import fit_problem
+from graphmix.classifier.problem import Problem
+from graphmix.classifier.wishes import Wishes
 from graphmix.data import synthetic
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
@@ -304,7 +305,7 @@ def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
     problem = Problem("nodes", graph, split, [str(node) for node in range(120)], None, None, None, ("a note",))
     wishes = Wishes(methods=("label-propagation", "fcn"))
     config = Config(trials=2, epochs=5)
-    fitted = fit_problem(problem, survey(graph, problem.known), split, config, wishes, Columns(), tmp_path / "model")
+    fitted = fit_problem(problem, survey(graph, problem.known), config, wishes, tmp_path / "model")
     contents = read(tmp_path / "model")
     assert contents.fitted is not None
     assert {one.method for one in contents.fitted.candidates} == {"label-propagation", "fcn"}

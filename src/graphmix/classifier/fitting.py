@@ -4,51 +4,27 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from graphmix.analysis.survey import Survey
-from graphmix.classifier.candidates import CANDIDATES, GRAPHMIX, Candidate, check_methods, check_weights, try_methods
-from graphmix.classifier.choice import ACCURACY, MACRO_F1, rank
+from graphmix.classifier.candidates import GRAPHMIX, Candidate, check_weights, try_methods
+from graphmix.classifier.choice import rank
 from graphmix.classifier.folder import METRICS, PREDICTIONS, Stored, begin, write_model
 from graphmix.classifier.metrics import describe
 from graphmix.classifier.model import Model
 from graphmix.classifier.predictions import check_ending, tabulate, write_predictions
-from graphmix.classifier.problem import LINKS, Columns, Problem
-from graphmix.data import Graph, Split
+from graphmix.classifier.problem import LINKS, Problem
+from graphmix.classifier.wishes import Wishes
+from graphmix.data import Graph
 from graphmix.errors import ConfigError
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.files import write_json
 from graphmix.training.loop import Watch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """What a fit shall come to, besides the hyperparameters.
-
-    Attributes:
-        methods: what to try.
-        metric: what the best is chosen by, "accuracy" or "macro-f1".
-        target: the accuracy of predictions that are not abstained from.
-        coverage: how often prediction sets shall hold the right class.
-    """
-
-    methods: tuple[str, ...] = CANDIDATES
-    metric: str = ACCURACY
-    target: float = 0.9
-    coverage: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_methods(self.methods)
-        if self.metric not in (ACCURACY, MACRO_F1):
-            raise ConfigError(f"the best is chosen by {ACCURACY} or {MACRO_F1}, not {self.metric!r}")
-        for name, value in (("target accuracy", self.target), ("coverage", self.coverage)):
-            if not 0 < value < 1:
-                raise ConfigError(f"the {name} must lie between 0 and 1, not {value}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +61,8 @@ class Clock:
 def fit_problem(
     problem: Problem,
     survey: Survey,
-    split: Split,
     config: Config,
     wishes: Wishes,
-    columns: Columns,
     folder: Path,
     *,
     predictions: Path | None = None,
@@ -103,10 +77,8 @@ def fit_problem(
     Args:
         problem: the graph.
         survey: what it looks like.
-        split: each trial's nodes.
-        config: the hyperparameters of the networks.
+        config: the hyperparameters of the networks, and the seed of the folds if no split was given.
         wishes: what to try and what to aim at.
-        columns: kept with the model.
         folder: where the model goes; new or empty, or one where just this was begun if `resume`.
         predictions: where the predictions go; `predictions.csv` in the folder when not given.
         asked: what else the result depends on: checksums of the tables, say.
@@ -121,12 +93,12 @@ def fit_problem(
     clock = clock or Clock()
     path = predictions or folder / PREDICTIONS
     check_ending(path)
-    graph = problem.graph
+    graph, split = problem.graph, problem.splits(config.trials, config.seed)
     # Refused before the folder is touched.
     check_weights(wishes.methods, graph, config)
     _check_room(graph, config)
     check_memory(graph, config, choose_device(device))
-    wanted = {"config": config.to_dict(), "wishes": vars(wishes), "columns": columns.to_json(), **(asked or {})}
+    wanted = {"config": config.to_dict(), "wishes": vars(wishes), "columns": problem.columns.to_json(), **(asked or {})}
     clock.begin("training")
     with begin(folder, wanted, resume=resume):
         candidates, failures = try_methods(
@@ -138,23 +110,9 @@ def fit_problem(
         classes = class_names(problem)
         model = Model.from_candidate(winner, config, classes)
         decisions = model.decide(model.probabilities(problem.learned), wishes.target, wishes.coverage)
-        # The table of nodes to come may have other columns that look like ids.
-        columns = replace(columns, id=problem.id_column)
-        stored = Stored(model, problem, columns, _held(candidates), wishes.target, wishes.coverage)
+        stored = Stored(model, problem, _held(candidates), wishes.target, wishes.coverage)
         write_predictions(path, tabulate(name_rows(problem), decisions, classes, labels_of(problem)))
-        metrics = describe(
-            model,
-            placings,
-            candidates,
-            decisions,
-            survey,
-            problem.known.numpy(),
-            graph,
-            split,
-            metric=wishes.metric,
-            target=wishes.target,
-            coverage=wishes.coverage,
-        )
+        metrics = describe(model, placings, candidates, decisions, survey, problem, split, wishes)
         metrics["notes"], metrics["failures"] = list(problem.notes), failures
         clock.begin("")
         metrics["seconds"] = {name: round(value, 3) for name, value in clock.seconds.items()}

@@ -29,10 +29,11 @@ from safetensors.torch import save
 from torch import Tensor
 
 from graphmix.classifier.candidates import check_methods
+from graphmix.classifier.description import read_description, write_description
 from graphmix.classifier.heldout import HeldOut
 from graphmix.classifier.model import Model
 from graphmix.classifier.packing import pack_held, pack_problem, share, unpack_held, unpack_problem
-from graphmix.classifier.problem import Columns, Problem
+from graphmix.classifier.problem import Problem
 from graphmix.errors import GraphMixError, RunError
 from graphmix.files import is_leaving
 from graphmix.training import Config
@@ -41,8 +42,6 @@ from graphmix.training.results import versions
 
 FORMAT = 1
 MODEL, ASKED, METRICS, PREDICTIONS = "model.json", "config.json", "metrics.json", "predictions.csv"
-# What model.json calls its own checksum.
-OWN = "sha256"
 _TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
 _TEXTS = ("encoders.json", "ids.json")
 _NEEDED = (*_TENSORS, *_TEXTS)
@@ -68,7 +67,6 @@ class Stored:
     Attributes:
         model: the model.
         problem: the graph it was trained on, and what made it.
-        columns: what the tables' columns meant.
         held: what each method that was tried predicted of labels it had not seen, and GraphMix's FCN as "graphmix-fcn".
         target: the target accuracy that was asked for.
         coverage: the coverage of prediction sets that was asked for.
@@ -76,7 +74,6 @@ class Stored:
 
     model: Model
     problem: Problem
-    columns: Columns
     held: dict[str, HeldOut]
     target: float
     coverage: float
@@ -161,12 +158,12 @@ def write_model(folder: Path, stored: Stored) -> None:
         "temperature": model.temperature,
         "target_accuracy": stored.target,
         "coverage": stored.coverage,
-        "columns": stored.columns.to_json(),
+        "columns": problem.columns.to_json(),
         "split": None if problem.split is None else problem.split.name,
         "weight_scale": problem.weight_scale,
         "checksums": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
     }
-    write_json(folder / MODEL, described | {OWN: description_checksum(described)})
+    write_description(folder / MODEL, described)
 
 
 def read_model(folder: Path) -> Stored:
@@ -181,12 +178,6 @@ def read_model(folder: Path) -> Stored:
         return _stored(described, contents)
     except _DAMAGED as error:
         raise RunError(f"{folder} does not hold a whole model: {error}") from error
-
-
-def description_checksum(described: dict[str, Any]) -> str:
-    """The SHA-256 of what model.json says, itself left out."""
-    said = {name: value for name, value in described.items() if name != OWN}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _stored(described: dict[str, Any], contents: dict[str, bytes]) -> Stored:
@@ -205,8 +196,7 @@ def _stored(described: dict[str, Any], contents: dict[str, bytes]) -> Stored:
         share(described, "temperature", math.inf),
     )
     model.check_weights(problem.graph.num_features)
-    columns = Columns.from_json(described["columns"])
-    return Stored(model, problem, columns, held, share(described, "target_accuracy"), share(described, "coverage"))
+    return Stored(model, problem, held, share(described, "target_accuracy"), share(described, "coverage"))
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -214,20 +204,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         state = "holds a fit that is not done" if (folder / ASKED).is_file() else "is not a model's folder"
         raise RunError(f"{folder} {state}: it has no {MODEL}")
-    try:
-        described = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
-    version = described.get("format") if isinstance(described, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RunError(f"{path} does not describe a model of graphmix")
-    if version > FORMAT:
-        raise RunError(
-            f"{path} was written by a newer graphmix (format {version}, this one reads {FORMAT}); upgrade it"
-        )
-    if described.get(OWN) != description_checksum(described):
-        raise RunError(f"{path} is not as it was written: its SHA-256 differs; fit again")
-    return dict(described)
+    return read_description(path, FORMAT, "a model")
 
 
 def _read_checked(path: Path, checksums: Any) -> bytes:

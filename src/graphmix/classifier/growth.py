@@ -63,7 +63,7 @@ def grow(stored: Stored, nodes: Path | None, edges: Path | None, *, ignore_unkno
 
 
 def _grow_nodes(stored: Stored, nodes: Path | None, edges: Path | None, ignore_unknown: bool) -> Grown:
-    problem, columns = stored.problem, stored.columns
+    problem, columns = stored.problem, stored.problem.columns
     if nodes is None:
         raise DataError("edges alone name no new nodes; give their table too: --nodes")
     table = read_nodes(nodes, id=columns.id, encoding=columns.encoding, taken=_taken(columns, problem.encoders))
@@ -86,7 +86,7 @@ def _grow_nodes(stored: Stored, nodes: Path | None, edges: Path | None, ignore_u
 
 
 def _grow_links(stored: Stored, nodes: Path | None, edges: Path | None) -> Grown:
-    problem, columns, graph = stored.problem, stored.columns, stored.problem.graph
+    problem, columns, graph = stored.problem, stored.problem.columns, stored.problem.graph
     if edges is None:
         raise DataError("the model classifies links: give their table, --edges")
     links = read_labeled_links(
@@ -116,7 +116,7 @@ def _grow_links(stored: Stored, nodes: Path | None, edges: Path | None) -> Grown
 
 def _grow_users(stored: Stored, nodes: Path | None) -> tuple[list[str], sp.csr_array | None, list[str]]:
     """The users of the model and of a table, if one is given, with their features if the model uses any."""
-    problem, columns = stored.problem, stored.columns
+    problem, columns = stored.problem, stored.problem.columns
     if nodes is None or problem.encoders is None or problem.user_x is None:
         return problem.ids, problem.user_x, []
     table = read_nodes(nodes, id=columns.id, encoding=columns.encoding, taken=_taken(columns, problem.encoders))
@@ -150,7 +150,7 @@ def _refuse_known(table: NodeTable, problem: Problem) -> None:
 def _joined_edges(
     stored: Stored, ids: Sequence[str], edges: Path | None, ignore_unknown: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None, list[str]]:
-    graph, scale, columns = stored.problem.graph, stored.problem.weight_scale, stored.columns
+    graph, scale, columns = stored.problem.graph, stored.problem.weight_scale, stored.problem.columns
     # One direction is enough, and of weights just right: the mean of both.
     forward = graph.edge_index[0] < graph.edge_index[1]
     pairs = graph.edge_index[:, forward].numpy()

@@ -59,7 +59,7 @@ def read_links(nodes: Path | None, edges: Path, columns: Columns, stage: Callabl
         tuple(dict.fromkeys([*notes, *found, *said])),
         link_encoders,
         user_x,
-        None if users is None else users.id_column,
+        columns if users is None else replace(columns, id=users.id_column),
     )
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from graphmix.analysis.calibration import (
     abstention_accuracy,
@@ -20,6 +19,8 @@ from graphmix.classifier.candidates import Candidate
 from graphmix.classifier.choice import Placing
 from graphmix.classifier.heldout import HeldOut
 from graphmix.classifier.model import Decisions, Model
+from graphmix.classifier.problem import Problem
+from graphmix.classifier.wishes import Wishes
 from graphmix.data import Graph, Split
 from graphmix.data.folds import NAME as FOLDS
 from graphmix.method import f1
@@ -33,21 +34,18 @@ def describe(
     candidates: Sequence[Candidate],
     decisions: Decisions,
     survey: Survey,
-    known: NDArray[np.bool_],
-    graph: Graph,
+    problem: Problem,
     split: Split,
-    *,
-    metric: str,
-    target: float,
-    coverage: float,
+    wishes: Wishes,
 ) -> dict[str, Any]:
     """Sum up what was tried, what won, and how far to believe it."""
+    graph, known = problem.graph, problem.known.numpy()
     held, seconds = model.held, {candidate.method: candidate.seconds for candidate in candidates}
     after = cross_fitted(held.probabilities, held.labels)
-    covered = conformal_coverage(after, held.labels, coverage)
+    covered = conformal_coverage(after, held.labels, wishes.coverage)
     # Of labeled nodes networks are surer than of others: what is predicted is the others, if there are any.
     asked = ~known if not known.all() else known
-    kept = abstention_accuracy(after, held.labels, target)
+    kept = abstention_accuracy(after, held.labels, wishes.target)
     return {
         "format": FORMAT,
         "dataset": graph.name,
@@ -58,7 +56,7 @@ def describe(
         "epochs": model.config.epochs,
         "backbone": model.config.backbone,
         "majority": _majority(held, model.classes),
-        "chosen_by": metric,
+        "chosen_by": wishes.metric,
         "chosen": model.method,
         "candidates": [_placing(placing, seconds[placing.method]) for placing in placings],
         "calibration": {
@@ -67,14 +65,14 @@ def describe(
             "after": reliability_table(after, held.labels),
         },
         "conformal": {
-            "coverage": _percent(coverage),
+            "coverage": _percent(wishes.coverage),
             "empirical": None if covered is None else _percent(covered.coverage),
             "mean_size": None if covered is None else round(covered.mean_size, 3),
             "threshold": decisions.threshold if np.isfinite(decisions.threshold) else None,
             "sizes": np.bincount(decisions.sets[asked].sum(axis=1), minlength=len(model.classes) + 1)[1:].tolist(),
         },
         "abstention": {
-            "target": _percent(target),
+            "target": _percent(wishes.target),
             "level": decisions.level,
             "kept": _percent((~decisions.abstain[asked]).mean()),
             "accuracy": None if kept is None else _percent(kept),

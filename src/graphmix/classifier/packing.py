@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphmix.classifier.heldout import HeldOut
-from graphmix.classifier.problem import LINKS, NODES, Problem
+from graphmix.classifier.problem import LINKS, NODES, Columns, Problem
 from graphmix.data import Graph, Split
 from graphmix.data.dual import SharedEnds
 from graphmix.data.tables import Encoders, Structural
@@ -21,22 +21,44 @@ _ROLES = ("train", "val", "test")
 
 def pack_problem(problem: Problem) -> dict[str, Tensor]:
     """The graph and its split as tensors."""
-    graph = problem.graph
-    packed = {"y": graph.y}
-    packed |= {"x": graph.x} if isinstance(graph.x, Tensor) else _pack_csr("x", graph.x.to_scipy())
-    if isinstance(graph.structure, SharedEnds):
-        packed["ends"] = graph.structure.ends
-    else:
-        # One direction is enough.
-        forward = graph.edge_index[0] < graph.edge_index[1]
-        packed["edges"] = graph.edge_index[:, forward]
-        if graph.edge_weights is not None:
-            packed["weights"] = graph.edge_weights[forward]
+    packed = pack_graph(problem.graph)
     if problem.user_x is not None:
         packed |= _pack_csr("users", problem.user_x)
     if problem.split is not None:
         packed |= {role: getattr(problem.split, role) for role in _ROLES}
     return packed
+
+
+def pack_graph(graph: Graph) -> dict[str, Tensor]:
+    """A graph, of nodes or of links, as tensors."""
+    packed = {"y": graph.y}
+    packed |= {"x": graph.x} if isinstance(graph.x, Tensor) else _pack_csr("x", graph.x.to_scipy())
+    if isinstance(graph.structure, SharedEnds):
+        return packed | {"ends": graph.structure.ends}
+    # One direction is enough.
+    forward = graph.edge_index[0] < graph.edge_index[1]
+    packed["edges"] = graph.edge_index[:, forward]
+    return packed if graph.edge_weights is None else packed | {"weights": graph.edge_weights[forward]}
+
+
+def unpack_graph(packed: dict[str, Tensor], classes: tuple[str, ...], name: str) -> Graph:
+    """Put a graph together, checking it as if it were new; its features are as they were.
+
+    Raises:
+        KeyError: something is missing.
+        ValueError: something is of the wrong kind or size.
+        GraphMixError: the graph is none.
+    """
+    x: Any = packed["x"] if "x" in packed else _unpack_csr("x", packed)
+    ends = packed.get("ends")
+    edges: Any = packed["edges"] if ends is None else [[], []]
+    weights = packed.get("weights")
+    graph = Graph.build(x, edges, packed["y"], len(classes), name, classes, weights=weights, normalise=False)
+    if ends is None:
+        return graph
+    if ends.shape != (2, graph.num_nodes) or int(ends.min()) < 0:
+        raise ValueError("the ends of the links are none")
+    return graph.with_structure(SharedEnds(ends))
 
 
 def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by: Any, ids: Any) -> Problem:
@@ -52,19 +74,12 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
     names = ids["ids"]
     if task not in (NODES, LINKS) or not _are_names(classes) or not _are_names(names):
         raise ValueError("the task, the classes or the ids are none")
-    x: Any = packed.get("x")
-    if x is None:
-        x = _unpack_csr("x", packed)
-    edges: Any = [[], []] if task == LINKS else packed["edges"]
-    weights = None if task == LINKS else packed.get("weights")
-    graph = Graph.build(
-        x, edges, packed["y"], len(classes), text(described, "name"), classes, weights=weights, normalise=False
-    )
-    if task == LINKS:
-        ends = packed["ends"]
-        if ends.shape != (2, graph.num_nodes) or int(ends.min()) < 0 or int(ends.max()) >= len(names):
+    graph = unpack_graph(packed, tuple(classes), text(described, "name"))
+    if isinstance(graph.structure, SharedEnds) != (task == LINKS):
+        raise ValueError("the graph is not of its task")
+    if isinstance(graph.structure, SharedEnds):
+        if int(graph.structure.ends.max()) >= len(names):
             raise ValueError("the ends of the links are none")
-        graph = graph.with_structure(SharedEnds(ends))
     elif len(names) != graph.num_nodes:
         raise ValueError(f"there are {len(names)} ids for {graph.num_nodes} nodes")
     split = None
@@ -87,6 +102,7 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
         (),
         link_encoders,
         _unpack_csr("users", packed) if "users.shape" in packed else None,
+        Columns.from_json(described["columns"]),
     )
 
 

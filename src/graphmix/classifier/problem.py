@@ -91,7 +91,8 @@ class Problem:
         notes: what was found and done, in sentences.
         link_encoders: of links, what made features of the edges' own columns; `encoders` is for their ends.
         user_x: float32 `[users, width]`, the features of their ends; None where there are none.
-        id_column: where the ids were, in the table of nodes; None where there was no table, or it is not known.
+        columns: what the tables' columns meant; the ids' as it was found, since a table to come may have others that
+            look like ids.
     """
 
     task: str
@@ -104,7 +105,7 @@ class Problem:
     notes: tuple[str, ...]
     link_encoders: Encoders | None = None
     user_x: sp.csr_array | None = None
-    id_column: str | None = None
+    columns: Columns = field(default_factory=Columns)
 
     def splits(self, trials: int, seed: int) -> Split:
         """The given split, or folds of the labels."""

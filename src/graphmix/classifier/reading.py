@@ -1,6 +1,7 @@
 """From tables of nodes and edges to a problem."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ def _read_nodes(nodes: Path, edges: Path, columns: Columns, ignore_unknown: bool
         structural,
         scale,
         tuple(dict.fromkeys([*notes, *unused_labels(split, y), *matched.notes, *found])),
-        id_column=table.id_column,
+        columns=replace(columns, id=table.id_column),
     )
 
 

@@ -108,11 +108,12 @@ def fit(
     from graphmix.analysis.survey import survey
     from graphmix.classifier.candidates import CANDIDATES, epoch_notes, usual_config
     from graphmix.classifier.choice import ACCURACY, MACRO_F1
-    from graphmix.classifier.fitting import Clock, Wishes, checksum, fit_problem
+    from graphmix.classifier.fitting import Clock, checksum, fit_problem
     from graphmix.classifier.folder import check_free
     from graphmix.classifier.predictions import check_place
     from graphmix.classifier.problem import Columns
     from graphmix.classifier.reading import read_problem
+    from graphmix.classifier.wishes import Wishes
 
     choose_device(device)
     wishes = Wishes(
@@ -158,7 +159,6 @@ def fit(
         select_by=MACRO_F1 if balanced else None,
     )
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, wishes.methods)))
-    parts = problem.splits(config.trials, seed)
     found = survey(problem.graph, problem.known)
     if balanced:
         told = (warning.replace("; try --balanced", "") for warning in found.warnings)
@@ -170,10 +170,8 @@ def fit(
         fitted = fit_problem(
             problem,
             found,
-            parts,
             config,
             wishes,
-            columns,
             out,
             predictions=predictions,
             asked=asked,

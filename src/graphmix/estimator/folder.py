@@ -5,29 +5,26 @@ classifier.json        what the classifier is, and that SHA-256; written last, s
 """
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import safetensors
-import torch
 from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save
 from torch import Tensor
 
 from graphmix.classifier.candidates import check_methods
-from graphmix.classifier.folder import OWN, description_checksum
+from graphmix.classifier.description import read_description, write_description
 from graphmix.classifier.model import Model
-from graphmix.classifier.packing import pack_held, unpack_held
+from graphmix.classifier.packing import pack_graph, pack_held, unpack_graph, unpack_held
 from graphmix.data import Graph
 from graphmix.errors import GraphMixError, RunError
 from graphmix.files import is_leaving
-from graphmix.sparse import SparseMatrix
 from graphmix.training import Config
-from graphmix.training.files import write_bytes, write_json
+from graphmix.training.files import write_bytes
 from graphmix.training.results import versions
 
 FORMAT = 1
@@ -61,7 +58,7 @@ def write_classifier(
     """
     tensors = {
         **{f"weights.{name}": weight for name, weight in model.weights.items()},
-        **{f"graph.{name}": tensor for name, tensor in _pack_graph(graph).items()},
+        **{f"graph.{name}": tensor for name, tensor in pack_graph(graph).items()},
         **{f"held.{name}": tensor for name, tensor in pack_held({_HELD: model.held}).items()},
     }
     content = bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
@@ -84,7 +81,7 @@ def write_classifier(
     was_same = path.exists()
     try:
         write_bytes(path, content)
-        write_json(folder / DESCRIPTION, described | {OWN: description_checksum(described)})
+        write_description(folder / DESCRIPTION, described)
     except RunError:
         if not was_same:
             path.unlink(missing_ok=True)
@@ -113,7 +110,7 @@ def read_classifier(folder: Path, kind: type[Estimator]) -> Estimator:
         if not 0 < temperature < np.inf:
             raise ValueError(f"a temperature of {temperature} is none")
         model = Model(method, config, names, _part(tensors, "weights"), held, temperature)
-        graph = _unpack_graph(_part(tensors, "graph"), names)
+        graph = unpack_graph(_part(tensors, "graph"), names, "the graph")
         model.check_weights(graph.num_features)
         classifier: Any = kind(**described["parameters"])
         classifier._become(model, graph, classes)
@@ -139,20 +136,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     if not path.is_file():
         raise RunError(f"{folder} is not a classifier's folder: it has no {DESCRIPTION}")
-    try:
-        described = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
-    version = described.get("format") if isinstance(described, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RunError(f"{path} does not describe a classifier of graphmix")
-    if version > FORMAT:
-        raise RunError(
-            f"{path} was written by a newer graphmix (format {version}, this one reads {FORMAT}); upgrade it"
-        )
-    if described.get(OWN) != description_checksum(described):
-        raise RunError(f"{path} is not as it was written: its SHA-256 differs; fit and save again")
-    return dict(described)
+    return read_description(path, FORMAT, "a classifier")
 
 
 def _read_tensors(folder: Path, digest: Any) -> dict[str, Tensor]:
@@ -203,28 +187,3 @@ def _read_classes(values: Any, kind: Any) -> NDArray[Any]:
     if classes.tolist() != values or not np.array_equal(np.unique(classes), classes):
         raise ValueError("the classes are not what was written")
     return classes
-
-
-def _pack_graph(graph: Graph) -> dict[str, Tensor]:
-    # One direction is enough.
-    forward = graph.edge_index[0] < graph.edge_index[1]
-    packed = {"y": graph.y, "edges": graph.edge_index[:, forward]}
-    if graph.edge_weights is not None:
-        packed["edge_weights"] = graph.edge_weights[forward]
-    if isinstance(graph.x, Tensor):
-        return packed | {"x": graph.x}
-    sparse = {"x.crow": graph.x.crow, "x.col": graph.x.col, "x.values": graph.x.values}
-    return packed | sparse | {"x.shape": torch.tensor(graph.x.shape)}
-
-
-def _unpack_graph(packed: dict[str, Tensor], classes: tuple[str, ...]) -> Graph:
-    x: Any = packed.get("x")
-    if x is None:
-        rows, columns = packed["x.shape"].tolist()
-        x = SparseMatrix(packed["x.crow"], packed["x.col"], packed["x.values"], (rows, columns)).to_scipy()
-        x.check_format()
-    weights = packed.get("edge_weights")
-    # Rows were normalised, or not, before.
-    return Graph.build(
-        x, packed["edges"], packed["y"], len(classes), "the graph", classes, weights=weights, normalise=False
-    )
