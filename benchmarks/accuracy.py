@@ -16,10 +16,10 @@ from typing import Any
 
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import load, split_seeds
+from graphmix.results.runs import describe
+from graphmix.storage.files import write_json
 from graphmix.training import Config, fit
 from graphmix.training.devices import choose_device
-from graphmix.training.files import write_json
-from graphmix.training.results import describe
 
 Cell = dict[str, Any]
 

@@ -25,12 +25,12 @@ import torch
 
 from bench import device_name
 from graphmix import Config, Fit, Graph, Split, fit, load
-from graphmix.analysis.advice import next_labels, suspect_labels
-from graphmix.analysis.calibration import apply_temperature, fit_temperature
-from graphmix.analysis.comparison import compare
+from graphmix.evaluation.calibration import apply_temperature, fit_temperature
+from graphmix.evaluation.comparison import compare
 from graphmix.experiments.records import source_commit
-from graphmix.training.files import write_json
-from graphmix.training.results import versions
+from graphmix.results.runs import versions
+from graphmix.storage.files import write_json
+from graphmix.workflow.advice import next_labels, suspect_labels
 
 FLIPPED, FOLDS, NAMED = 0.05, 5, 10
 PER_CLASS = 4

@@ -16,15 +16,15 @@ import numpy as np
 import torch
 
 from graphmix import Graph, load
-from graphmix.analysis.calibration import expected_calibration_error
-from graphmix.classifier.candidates import GRAPHMIX, try_method, usual_config
-from graphmix.classifier.heldout import ensemble
-from graphmix.classifier.model import Model
 from graphmix.data.folds import fold_split
+from graphmix.evaluation.calibration import expected_calibration_error
+from graphmix.evaluation.heldout import ensemble
 from graphmix.experiments.records import source_commit
+from graphmix.results.runs import device_name, versions
+from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
-from graphmix.training.files import write_json
-from graphmix.training.results import device_name, versions
+from graphmix.workflow.candidates import GRAPHMIX, try_method, usual_config
+from graphmix.workflow.model import Model
 
 TARGET = COVERAGE = 0.9
 

@@ -25,26 +25,26 @@ from typing import Any
 import numpy as np
 
 from graphmix import Graph, Split, fit, load
-from graphmix.analysis.calibration import (
+from graphmix.evaluation.calibration import (
     apply_temperature,
     conformal_sets,
     conformal_threshold,
     expected_calibration_error,
     fit_temperature,
 )
-from graphmix.analysis.survey import survey
-from graphmix.classifier.candidates import usual_config
-from graphmix.classifier.fitting import fit_problem
-from graphmix.classifier.folder import read_model
-from graphmix.classifier.growth import grow
-from graphmix.classifier.heldout import ensemble
-from graphmix.classifier.problem import Columns
-from graphmix.classifier.reading import read_problem
-from graphmix.classifier.wishes import Wishes
+from graphmix.evaluation.heldout import ensemble
 from graphmix.experiments.records import source_commit
+from graphmix.results.runs import device_name, versions
+from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
-from graphmix.training.files import write_json
-from graphmix.training.results import device_name, versions
+from graphmix.workflow.candidates import usual_config
+from graphmix.workflow.fitting import fit_problem
+from graphmix.workflow.folder import read_model
+from graphmix.workflow.growth import grow
+from graphmix.workflow.nodes import read_problem
+from graphmix.workflow.options import Wishes
+from graphmix.workflow.problem import Columns
+from graphmix.workflow.survey import survey
 
 COVERAGE = 0.9
 COLUMNS = Columns(label="topic", split="split")

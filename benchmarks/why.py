@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import connected_components
 
 from graphmix import Config, Graph, Split, fit, load
 from graphmix.experiments.records import source_commit
+from graphmix.results.runs import describe
+from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
-from graphmix.training.files import write_json
-from graphmix.training.results import describe
 
 VAL, TEST = 500, 1000
 # What is tried, by name: dataset, training nodes of each class (None for as many as in the public split, of any class),

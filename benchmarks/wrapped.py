@@ -18,10 +18,10 @@ from torch_geometric import nn as pyg
 
 from graphmix.data import load
 from graphmix.models import wrap
+from graphmix.results.runs import describe
+from graphmix.storage.files import write_json
 from graphmix.training import Config, fit
 from graphmix.training.devices import choose_device
-from graphmix.training.files import write_json
-from graphmix.training.results import describe
 
 
 class TwoLayers(nn.Module):

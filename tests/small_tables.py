@@ -53,12 +53,12 @@ def write_edges(path, edges=None, separator=","):
 
 def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("graphmix", "label-propagation"), **chosen):
     """Fit as the command does, but small; `chosen` are hyperparameters, `target` and `coverage` included."""
-    from graphmix.analysis.survey import survey
-    from graphmix.classifier.candidates import usual_config
-    from graphmix.classifier.fitting import fit_problem
-    from graphmix.classifier.problem import Columns
-    from graphmix.classifier.reading import read_problem
-    from graphmix.classifier.wishes import Wishes
+    from graphmix.workflow.candidates import usual_config
+    from graphmix.workflow.fitting import fit_problem
+    from graphmix.workflow.nodes import read_problem
+    from graphmix.workflow.options import Wishes
+    from graphmix.workflow.problem import Columns
+    from graphmix.workflow.survey import survey
 
     columns = columns or Columns(label="topic")
     wishes = Wishes(methods=methods, **{name: chosen.pop(name) for name in ("target", "coverage") if name in chosen})

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
 from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
+from graphmix.storage.runs import Run, load_run, train
 from graphmix.streams import Streams
 from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
-from graphmix.training.runs import Run, load_run, train
 
 if TYPE_CHECKING:
     from graphmix.estimator import GraphMixClassifier

@@ -11,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 
 from graphmix import Config, fit, synthetic
 from graphmix.analysis import details, embedding, hidden_states, soft_rank
-from graphmix.analysis.details import MOST_EPOCHS, curves, reliability_diagram
+from graphmix.analysis.details import MOST_EPOCHS, curves
 from graphmix.analysis.hidden import class_soft_ranks, project
+from graphmix.evaluation.reliability import reliability_diagram
 
 
 @pytest.fixture(scope="module")

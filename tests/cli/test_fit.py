@@ -17,9 +17,9 @@ import pytest
 from pyarrow import parquet
 
 from command_line import COMMAND, graphmix, refused
-from graphmix.classifier import fitting
-from graphmix.classifier.folder import read_model
-from graphmix.training.files import locked
+from graphmix.storage.files import locked
+from graphmix.workflow import fitting
+from graphmix.workflow.folder import read_model
 from small_tables import command, lines, pairs, rows, tree, write_edges, write_nodes
 
 QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]

@@ -12,7 +12,7 @@ import torch
 
 from graphmix import Config, fit, load
 from graphmix.cli.main import app
-from graphmix.data.sources import SourceUnavailable
+from graphmix.data.datasets.sources import SourceUnavailable
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tables.md").read_text()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from graphmix import DataError
-from graphmix.estimator.labels import number_classes, read_labels
+from graphmix.workflow.labels import number_classes, read_labels
 
 pd = pytest.importorskip("pandas")
 NAN = float("nan")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphmix import DataError, Graph, load
-from graphmix.data.sources import SourceUnavailable
+from graphmix.data.datasets.sources import SourceUnavailable
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "cora_tables.py"
 

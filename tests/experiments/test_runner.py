@@ -18,7 +18,7 @@ from graphmix.experiments.cells import Asked
 from graphmix.experiments.records import source_commit
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import parse
-from graphmix.training import runs as engine
+from graphmix.storage import runs as engine
 
 SMALL = Asked(trials=2)
 
@@ -172,7 +172,7 @@ def test_work_begun_with_other_versions_is_begun_anew(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphmix.training.runs.fit_batches", killed)
+        patch.setattr("graphmix.storage.runs.fit_batches", killed)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path)
     (config,) = tmp_path.glob("work/*/config.json")

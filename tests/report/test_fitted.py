@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plotly import graph_objects
 
-from graphmix.analysis.survey import survey
-from graphmix.classifier.fitting import fit_problem
-from graphmix.classifier.problem import Problem
-from graphmix.classifier.wishes import Wishes
 from graphmix.data import synthetic
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
 from graphmix.training import Config
+from graphmix.workflow.fitting import fit_problem
+from graphmix.workflow.options import Wishes
+from graphmix.workflow.problem import Problem
+from graphmix.workflow.survey import survey
 from watched_page import Watched, points
 
 CLASSES = ["Theory", "</script><b>Genetic</b>", "Rare"]

@@ -24,9 +24,9 @@ from graphmix import (
     train,
 )
 from graphmix.method import draw_lambda, draw_partners
+from graphmix.storage.files import write_json
 from graphmix.streams import Purpose
 from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step_loss
-from graphmix.training.files import write_json
 
 BALANCED = {"class_weight": "balanced", "target_weight": "balanced"}
 EPOCH = 30

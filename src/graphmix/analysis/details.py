@@ -8,6 +8,7 @@ from torch import Tensor
 
 from graphmix.analysis.hidden import class_soft_ranks, embedding, hidden_states
 from graphmix.data import Graph, Split
+from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.training import Fit
 
 MOST_EPOCHS = 120
@@ -44,22 +45,6 @@ def curves(fit: Fit) -> dict[str, Any]:
     }
 
 
-def reliability_diagram(counts: Tensor) -> dict[str, Any]:
-    """Confidence and accuracy of every bin over all trials, and the expected calibration error, in percent.
-
-    Args:
-        counts: `[trials, bins, 3]`, as `graphmix.method.reliability` gives.
-    """
-    count, confidence, right = counts.sum(dim=0).T
-    gap = (confidence - right).abs().sum() / count.sum()
-    return {
-        "count": count.long().tolist(),
-        "confidence": _shares(confidence, count),
-        "accuracy": _shares(right, count),
-        "ece": None if gap != gap else round(100 * gap.item(), 3),
-    }
-
-
 def _band(values: Tensor, digits: int) -> dict[str, list[float | None]]:
     values = values.double()
     low, high = values.quantile(torch.tensor(_BAND, dtype=torch.float64), dim=0)
@@ -67,8 +52,3 @@ def _band(values: Tensor, digits: int) -> dict[str, list[float | None]]:
         name: [round(value, digits) if abs(value) < float("inf") else None for value in line.tolist()]
         for name, line in (("mean", values.mean(dim=0)), ("low", low), ("high", high))
     }
-
-
-def _shares(part: Tensor, whole: Tensor) -> list[float | None]:
-    shares = (100 * part / whole).tolist()
-    return [None if share != share else round(share, 2) for share in shares]

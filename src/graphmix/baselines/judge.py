@@ -11,7 +11,7 @@ from graphmix.baselines.label_propagation import label_propagation
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1
-from graphmix.training.results import scores, versions
+from graphmix.results.runs import scores, versions
 from graphmix.training.task import Picks
 
 Watch = Callable[[int], None]
@@ -25,7 +25,7 @@ BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tenso
 def judge(
     name: str, graph: Graph, split: Split, *, trials: int = 1, seed: int = 0, watch: Watch | None = None
 ) -> dict[str, Any]:
-    """Run a baseline, trial i with seed + i, and say how good it is as `graphmix.training.results.describe` does.
+    """Run a baseline, trial i with seed + i, and say how good it is as `graphmix.results.runs.describe` does.
 
     There is no epoch to select, so the validation nodes only tell how good it is on them.
     """

@@ -13,7 +13,7 @@ from graphmix.cli.train import Device
 from graphmix.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphmix.classifier.folder import Stored
+    from graphmix.workflow.folder import Stored
 
 _SHOWN = 10
 
@@ -33,9 +33,9 @@ def advise(
     A label is suspect if the GNN and the FCN, neither having trained on it, both contradict it.
     """
     # Here, not on top: tables need pyarrow, which other commands do not wait for.
-    from graphmix.classifier.advising import needs_training, suggest, suspect
-    from graphmix.classifier.folder import read_model
-    from graphmix.classifier.predictions import write_predictions
+    from graphmix.workflow.advising import needs_training, suggest, suspect
+    from graphmix.workflow.folder import read_model
+    from graphmix.workflow.predictions import write_predictions
 
     if count < 1:
         raise ConfigError(f"--count must be at least 1, not {count}")
@@ -90,7 +90,7 @@ def _suspect_columns(stored: "Stored", suspects: list[Any]) -> dict[str, list[An
 
 
 def _names(stored: "Stored", found: list[Any]) -> dict[str, list[Any]]:
-    from graphmix.classifier.fitting import name_rows
+    from graphmix.workflow.fitting import name_rows
 
     return {name: [values[each.node] for each in found] for name, values in name_rows(stored.problem).items()}
 

@@ -22,8 +22,8 @@ from graphmix.cli.screen import (
 )
 from graphmix.cli.train import Device, WritePage
 from graphmix.data import Dataset, SourceUnavailable
+from graphmix.storage import runs as engine
 from graphmix.training import Config
-from graphmix.training import runs as engine
 from graphmix.training.devices import choose_device
 
 

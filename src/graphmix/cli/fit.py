@@ -19,8 +19,8 @@ from graphmix.report.recommendation import method_title, recommend
 from graphmix.training.devices import choose_device
 
 if TYPE_CHECKING:
-    from graphmix.analysis.survey import Survey
-    from graphmix.classifier.problem import Problem
+    from graphmix.workflow.problem import Problem
+    from graphmix.workflow.survey import Survey
 
 TABLES = "The tables"
 TRAINING = "What is trained"
@@ -105,15 +105,15 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a picture of what happened."""
     # Here, not on top: tables need pyarrow, which other commands do not wait for.
-    from graphmix.analysis.survey import survey
-    from graphmix.classifier.candidates import CANDIDATES, epoch_notes, usual_config
-    from graphmix.classifier.choice import ACCURACY, MACRO_F1
-    from graphmix.classifier.fitting import Clock, checksum, fit_problem
-    from graphmix.classifier.folder import check_free
-    from graphmix.classifier.predictions import check_place
-    from graphmix.classifier.problem import Columns
-    from graphmix.classifier.reading import read_problem
-    from graphmix.classifier.wishes import Wishes
+    from graphmix.workflow.candidates import CANDIDATES, epoch_notes, usual_config
+    from graphmix.workflow.fitting import Clock, checksum, fit_problem
+    from graphmix.workflow.folder import check_free
+    from graphmix.workflow.nodes import read_problem
+    from graphmix.workflow.options import Wishes
+    from graphmix.workflow.predictions import check_place
+    from graphmix.workflow.problem import Columns
+    from graphmix.workflow.ranking import ACCURACY, MACRO_F1
+    from graphmix.workflow.survey import survey
 
     choose_device(device)
     wishes = Wishes(

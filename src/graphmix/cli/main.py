@@ -10,7 +10,7 @@ import typer
 from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
-from graphmix.training.results import versions
+from graphmix.results.runs import versions
 
 # Typer's own parsing errors; their class is not exported, but a bad parameter is one.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]

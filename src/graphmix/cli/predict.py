@@ -35,9 +35,9 @@ def predict(
     Without tables, predict the graph it was trained on anew, say for another target accuracy.
     """
     # Here, not on top: tables need pyarrow, which other commands do not wait for.
-    from graphmix.classifier.folder import read_model
-    from graphmix.classifier.growth import grow
-    from graphmix.classifier.predictions import check_ending, tabulate, write_predictions
+    from graphmix.workflow.folder import read_model
+    from graphmix.workflow.growth import grow
+    from graphmix.workflow.predictions import check_ending, tabulate, write_predictions
 
     check_ending(out)
     if out.exists() and not force:

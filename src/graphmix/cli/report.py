@@ -10,8 +10,8 @@ from graphmix.cli.screen import output, say
 from graphmix.cli.screen import report as say_slow
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
-from graphmix.training.files import write_json
-from graphmix.training.runs import Run
+from graphmix.storage.files import write_json
+from graphmix.storage.runs import Run
 
 
 def report(

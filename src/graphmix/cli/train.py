@@ -23,8 +23,8 @@ from graphmix.cli.screen import (
 )
 from graphmix.errors import ConfigError
 from graphmix.models import BACKBONES
+from graphmix.storage import runs as engine
 from graphmix.training import Config
-from graphmix.training import runs as engine
 from graphmix.training.devices import choose_device
 from graphmix.training.settings import METHODS
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.graph import Graph
-from graphmix.data.masks import Split
+from graphmix.data.split import Split
 from graphmix.errors import DataError
 
 FOLDS = 5

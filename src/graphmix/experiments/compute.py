@@ -15,10 +15,10 @@ from graphmix.experiments.cells import Cell, code_version
 from graphmix.experiments.records import Store
 from graphmix.experiments.selection import choose, fresh, grid_cells, summary
 from graphmix.experiments.spec import Spec
+from graphmix.results.runs import device_name, versions
+from graphmix.storage import runs as engine
 from graphmix.training import Progress
-from graphmix.training import runs as engine
 from graphmix.training.devices import choose_device
-from graphmix.training.results import device_name, versions
 
 Load = Callable[[Cell], Dataset]
 # What of a cell is in hand, and where its training stands.

@@ -11,7 +11,7 @@ from graphmix.errors import RunError
 from graphmix.experiments.cells import Asked, Cell, code_version
 from graphmix.experiments.spec import Spec
 from graphmix.experiments.verdict import judge_trials
-from graphmix.training.files import write_text
+from graphmix.storage.files import write_text
 
 FORMAT = 1
 # What of a stored cell its entry has a place for already.

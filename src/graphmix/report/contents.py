@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmix.analysis.survey import Survey
+from graphmix.workflow.survey import Survey
 
 
 @dataclass(frozen=True)

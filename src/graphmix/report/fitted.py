@@ -3,13 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from graphmix.analysis.survey import Survey
-from graphmix.classifier.candidates import CANDIDATES
 from graphmix.experiments.names import NETWORKS
 from graphmix.report.contents import Abstention, Candidate, Cell, Contents, Fitted, Record, Sets, Tested
 from graphmix.report.parsing import parse_details, parse_reliability, parse_run, texts_by_name
 from graphmix.report.recommendation import method_title, recommend
 from graphmix.report.values import Value, check_format, load
+from graphmix.workflow.candidates import CANDIDATES
+from graphmix.workflow.survey import Survey
 
 FORMAT = 1
 MODEL, METRICS = "model.json", "metrics.json"

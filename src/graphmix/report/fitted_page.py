@@ -4,7 +4,6 @@ import json
 import shlex
 from typing import Any
 
-from graphmix.classifier.candidates import PROPAGATION
 from graphmix.experiments.names import NETWORKS
 from graphmix.report.contents import Candidate, Contents, Fitted, Reliability
 from graphmix.report.findings import (
@@ -20,6 +19,7 @@ from graphmix.report.findings import (
 )
 from graphmix.report.fitted import FILES
 from graphmix.report.wording import duration
+from graphmix.workflow.candidates import PROPAGATION
 
 # So many classes can be told apart in a chart; the rest is summed up.
 _MOST_CLASSES = 30

@@ -1,0 +1,73 @@
+"""A graph of one's own in one .npz file.
+
+x             [nodes, features], or in CSR form: x_data, x_indices, x_indptr, x_shape
+edges         [2, entries], node numbers
+y             [nodes], class numbers, -1 where unknown
+train, val, test   bool masks, [nodes] or [trials, nodes]
+num_classes   optional
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphmix.data.datasets.arrays import as_csr, csr_names, read_arrays
+from graphmix.data.graph import Graph
+from graphmix.data.split import Split
+from graphmix.errors import DataError
+from graphmix.sparse import SparseMatrix
+
+_CSR = csr_names("x")
+
+
+def read_npz(path: Path | str) -> tuple[Graph, Split]:
+    """Read a graph and its split, both validated, features row-normalised.
+
+    Raises:
+        DataError: the file is not there, is not such a file, or holds a graph that cannot be used.
+    """
+    path = Path(path)
+    arrays = read_arrays(path, "a graph")
+    missing = [name for name in ("edges", "y", "train", "val", "test") if name not in arrays]
+    if missing:
+        raise DataError(f"{path} has no array {missing[0]!r}")
+    try:
+        graph = Graph.build(_features(arrays), arrays["edges"], arrays["y"], _classes(arrays), name=path.stem)
+        split = Split.build(arrays["train"], arrays["val"], arrays["test"])
+        split.check(graph)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    return graph, split
+
+
+def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
+    """Write a graph and its split to a new .npz file."""
+    if isinstance(graph.x, SparseMatrix):
+        x = graph.x.to_scipy()
+        features = dict(zip(_CSR, (x.data, x.indices, x.indptr, np.array(x.shape)), strict=True))
+    else:
+        features = {"x": graph.x.cpu().numpy()}
+    masks = {name: getattr(split, name).cpu().numpy() for name in ("train", "val", "test")}
+    edges, y = graph.edge_index.cpu().numpy(), graph.y.cpu().numpy()
+    with Path(path).open("xb") as file:
+        np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks)
+
+
+def _classes(arrays: Mapping[str, Any]) -> int | None:
+    if "num_classes" not in arrays:
+        return None
+    held = arrays["num_classes"]
+    if held.shape != () or held.dtype.kind not in "iu":
+        raise DataError(f"num_classes must be one whole number, not {held.dtype} {list(held.shape)}")
+    return int(held)
+
+
+def _features(arrays: Mapping[str, Any]) -> Any:
+    if "x" in arrays:
+        return arrays["x"]
+    missing = [name for name in _CSR if name not in arrays]
+    if missing:
+        raise DataError(f"there is neither an array 'x' nor {missing[0]!r}")
+    return as_csr(arrays, "x", "the features")

@@ -1,0 +1,1 @@
+"""How good predictions are: held-out labels, calibration, comparison."""

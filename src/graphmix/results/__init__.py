@@ -1,0 +1,1 @@
+"""What a run, a fit or a record is, as values."""

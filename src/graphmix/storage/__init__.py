@@ -1,0 +1,1 @@
+"""Folders and files: atomic writes, locks, checksummed descriptions, run folders."""

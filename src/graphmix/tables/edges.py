@@ -1,0 +1,224 @@
+"""The table of edges: whom they join, and how strongly."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmix.errors import DataError
+from graphmix.tables.cells import as_numbers, is_list
+from graphmix.tables.checked_text import UTF8
+from graphmix.tables.files import read_table
+from graphmix.tables.nodes import read_ids
+from graphmix.tables.table import NAMED, Table, counted, shortened
+
+WEIGHT = "weight"
+# What the two columns are called, the likeliest first.
+_ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("citing", "cited"),
+    ("source_id", "target_id"),
+    ("node1", "node2"),
+    ("head", "tail"),
+    ("u", "v"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """Edges as the user wrote them down.
+
+    Attributes:
+        table: all columns.
+        source: ids, a pyarrow array of large strings `[edges]`.
+        target: the same for the other end.
+        weights: float64 `[edges]`, finite and not negative; None where there is no such column.
+        source_column: the column the sources are of.
+        target_column: the column the targets are of.
+        weight_column: the weights' column, if there is one.
+    """
+
+    table: Table
+    source: Any
+    target: Any
+    weights: NDArray[np.float64] | None
+    source_column: str
+    target_column: str
+    weight_column: str | None
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are no features."""
+        return {each for each in (self.source_column, self.target_column, self.weight_column) if each is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Edges between nodes that are there.
+
+    Attributes:
+        pairs: int64 `[2, kept]`, node numbers, a column for each row kept, loops and repeats with the rest.
+        kept: int64 `[kept]`, the rows of the edge table.
+        notes: what the user should know.
+    """
+
+    pairs: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+
+def read_edges(
+    path: Path | str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    encoding: str = UTF8,
+) -> EdgeTable:
+    """Read a table with one edge to a row.
+
+    Args:
+        path: CSV, TSV or Parquet.
+        source: the column of one end's ids; when not given, one called source, src, from, citing or the like, or else
+            the first.
+        target: the same for the other end: target, dst, to, cited, or the second.
+        weight: the column of weights; when not given, one called weight, if there is one.
+        encoding: of a text file.
+
+    Raises:
+        DataError: the file, an id or a weight is wrong; the message names the line.
+    """
+    table = read_table(path, encoding)
+    source, target = find_ends(table, source, target, {weight})
+    if weight is None:
+        weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
+    for name in (source, target, weight):
+        if name is not None and is_list(table.column(name)):
+            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids and weights are single values")
+    weights = None if weight is None else _weights(table, weight)
+    return EdgeTable(table, read_ids(table, source), read_ids(table, target), weights, source, target, weight)
+
+
+def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:
+    """Find the edges' ends among the nodes.
+
+    Ids that differ from the nodes' only by the `.0` that programs add to whole numbers are taken as the same.
+
+    Args:
+        ids: `[nodes]`, all different.
+        edges: whose ends to find.
+        ignore_unknown: leave out edges with an end that is not among the nodes.
+
+    Raises:
+        DataError: an edge has such an end; the message names the first ones.
+    """
+    import pyarrow as pa
+
+    known = pa.array(ids, pa.large_string())
+    pairs = _numbered(known, edges.source, edges.target)
+    notes = []
+    if (pairs < 0).any():
+        whole = _numbered(*(_without_point(each) for each in (known, edges.source, edges.target)))
+        if (whole < 0).sum() < (pairs < 0).sum():
+            pairs = whole
+            notes.append(f"{edges.table.path.name}: ids like 12.0 are taken as 12, to match the nodes' ids")
+    lost = np.flatnonzero((pairs < 0).any(axis=0))
+    if len(lost):
+        if not ignore_unknown:
+            raise DataError(_unknown(edges, pairs, lost))
+        notes.append(f"{counted(len(lost), 'edge')} left out, naming nodes that are not there")
+    kept = np.flatnonzero((pairs >= 0).all(axis=0))
+    pairs = np.ascontiguousarray(pairs[:, kept])
+    return Matched(pairs, kept, (*notes, *_direction_notes(pairs, len(ids))))
+
+
+def find_ends(
+    table: Table, source: str | None, target: str | None, taken: Collection[str | None] = ()
+) -> tuple[str, str]:
+    """Find the columns of both ends, where they are not named, among those not taken for something else.
+
+    Raises:
+        DataError: there are no two such columns.
+    """
+    for name in (source, target):
+        if name is not None:
+            table.column(name)
+    free = [name for name in table.columns if name not in (source, target) and name not in taken]
+    called = {name.lower(): name for name in reversed(free)}
+    for one, other in _ENDS:
+        if source is None and target is None and one in called and other in called:
+            return called[one], called[other]
+    if len(free) < (source is None) + (target is None):
+        raise DataError(f"{table.path.name} needs two columns, one for each end of an edge; it has {table.names()}")
+    source = source if source is not None else free.pop(0)
+    target = target if target is not None else free.pop(0)
+    if source == target:
+        raise DataError(f"column {source!r} cannot be both ends of the edges; name two columns")
+    return source, target
+
+
+def _weights(table: Table, name: str) -> NDArray[np.float64]:
+    numbers = as_numbers(table, name)
+    column = table.column(name)
+    faults = (
+        (numbers.wrong, "is not a number"),
+        (numbers.huge, "is too large for a weight"),
+        (np.flatnonzero(np.isnan(numbers.values)), "is missing; every edge needs a weight, or none"),
+        (np.flatnonzero(numbers.values < 0), "is negative; a weight is 0 or more"),
+    )
+    for rows, fault in faults:
+        if len(rows):
+            row = int(rows[0])
+            raise DataError(f"{table.where(row)}: {shortened(column[row])} in column {name!r} {fault}")
+    return numbers.values
+
+
+def _numbered(ids: Any, source: Any, target: Any) -> NDArray[np.int64]:
+    """Number ends by their place among the ids, -1 for unknown: int64 `[2, edges]`."""
+    import pyarrow.compute as pc
+
+    ends = [pc.fill_null(pc.index_in(end, value_set=ids), -1).to_numpy() for end in (source, target)]
+    return np.stack(ends).astype(np.int64)
+
+
+def _without_point(ids: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(ids, r"^([+-]?[0-9]+)\.0$", r"\1")
+
+
+def _unknown(edges: EdgeTable, pairs: NDArray[np.int64], lost: NDArray[np.int64]) -> str:
+    first: dict[str, int] = {}
+    for row in lost.tolist():
+        for end, ids in enumerate((edges.source, edges.target)):
+            if pairs[end, row] < 0:
+                first.setdefault(ids[row].as_py(), row)
+        if len(first) > NAMED:
+            break
+    named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in list(first.items())[:NAMED])
+    rows = counted(len(lost), "edge names a node", "edges name nodes")
+    return f"{rows} not among the nodes: {named}{', …' if len(first) > NAMED else ''}; --ignore-unknown leaves them out"
+
+
+def _direction_notes(pairs: NDArray[np.int64], nodes: int) -> list[str]:
+    """Say what becomes of edges `[2, kept]` in a graph that has no directions, loops or repeats."""
+    notes = []
+    source, target = pairs[:, pairs[0] != pairs[1]]
+    loops = pairs.shape[1] - len(source)
+    if loops:
+        notes.append(f"{counted(loops, 'edge')} from a node to itself dropped")
+    keys = source * nodes + target
+    keys.sort()
+    different = keys[np.diff(keys, prepend=-1) > 0]
+    if len(different) < len(keys):
+        notes.append(f"{counted(len(keys) - len(different), 'repeated edge')} merged")
+    reverse = np.sort((different % nodes) * nodes + different // nodes) if nodes else different
+    single = len(np.setdiff1d(different, reverse, assume_unique=True))
+    if single:
+        notes.append(f"{counted(single, 'edge')} without a reverse, used in both directions")
+    return notes

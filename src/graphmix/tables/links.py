@@ -1,0 +1,78 @@
+"""A table of links to classify: their ends, their labels, and which of them to train on."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmix.errors import DataError
+from graphmix.tables.cells import as_words, is_list
+from graphmix.tables.checked_text import UTF8
+from graphmix.tables.edges import find_ends
+from graphmix.tables.files import read_table
+from graphmix.tables.nodes import read_ids, read_parts
+from graphmix.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTable:
+    """Links as the user wrote them down; all other columns are features.
+
+    Attributes:
+        table: all columns.
+        users: whom the links join, each once, in the order they first come.
+        ends: int64 `[2, links]`, places in `users`.
+        labels: `[links]`, class names; None where there is none.
+        split: `[links]`, train, val, test or None; None as a whole where no column was named.
+        used: the columns that are no features.
+    """
+
+    table: Table
+    users: list[str]
+    ends: NDArray[np.int64]
+    labels: list[str | None]
+    split: list[str | None] | None
+    used: frozenset[str]
+
+
+def read_labeled_links(
+    path: Path | str,
+    *,
+    label: str | None = None,
+    split: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    encoding: str = UTF8,
+    taken: Collection[str | None] = (),
+) -> LinkTable:
+    """Read a table with one link to a row; repeats, links back and links to oneself are links of their own.
+
+    Args:
+        path: CSV, TSV or Parquet.
+        label: the column of labels; an empty cell is an unlabeled link.
+        split: a column that says train, val or test.
+        source: the column of one end's ids, found as by `read_edges`.
+        target: the same for the other end.
+        encoding: of a text file.
+        taken: columns known to hold something else than ends.
+
+    Raises:
+        DataError: the file, an id or a part of the split is wrong; the message names the line.
+    """
+    import pyarrow as pa
+
+    table = read_table(path, encoding)
+    source, target = find_ends(table, source, target, {label, split, *taken})
+    named = [name for name in (source, target, label, split) if name is not None]
+    for name in named:
+        if is_list(table.column(name)):
+            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids, labels and splits are single values")
+    if len(set(named)) < len(named):
+        raise DataError(f"{table.path.name}: one column cannot be ends, labels and split at once; name one for each")
+    both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()
+    ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
+    labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
+    parts = None if split is None else read_parts(table, split)
+    return LinkTable(table, both.dictionary.to_pylist(), ends, labels, parts, frozenset(named))

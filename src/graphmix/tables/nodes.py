@@ -1,0 +1,186 @@
+"""The table of nodes: their ids, their labels, and which of them to train on."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphmix.errors import DataError
+from graphmix.tables.cells import as_text, as_words, is_list
+from graphmix.tables.checked_text import UTF8
+from graphmix.tables.files import read_table
+from graphmix.tables.table import NAMED, Table, counted, shortened, some_of
+
+TRAIN, VAL, TEST = "train", "val", "test"
+PARTS = {
+    "train": TRAIN,
+    "training": TRAIN,
+    "val": VAL,
+    "valid": VAL,
+    "validation": VAL,
+    "dev": VAL,
+    "test": TEST,
+    "testing": TEST,
+}
+# What a column of ids is called, the likeliest first.
+_ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
+# Classes with fewer labels than this on average are ids or measurements.
+_LABELS_A_CLASS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """Nodes as the user wrote them down.
+
+    Attributes:
+        table: all columns.
+        ids: `[nodes]`, all different.
+        labels: `[nodes]`, class names; None where there is none.
+        split: `[nodes]`, train, val, test or None; None as a whole where no column was named.
+        id_column: the column the ids are of.
+        label_column: the labels' column, if one was named.
+        split_column: the split's column, if one was named.
+    """
+
+    table: Table
+    ids: list[str]
+    labels: list[str | None]
+    split: list[str | None] | None
+    id_column: str
+    label_column: str | None
+    split_column: str | None
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are no features."""
+        return {name for name in (self.id_column, self.label_column, self.split_column) if name is not None}
+
+
+def read_nodes(
+    path: Path | str,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    encoding: str = UTF8,
+    taken: Collection[str | None] = (),
+) -> NodeTable:
+    """Read a table with one node to a row.
+
+    Args:
+        path: CSV, TSV or Parquet.
+        id: the column of ids; when not given, one called id, node or the like, or else the first.
+        label: the column of labels; an empty cell is an unlabeled node.
+        split: a column that says train, val or test; an empty cell is a node of none.
+        encoding: of a text file.
+        taken: columns known to hold something else than ids.
+
+    Raises:
+        DataError: the file, an id or a part of the split is wrong; the message names the line.
+    """
+    table = read_table(path, encoding)
+    id_column = _id_column(table, {label, split, *taken}) if id is None else id
+    named = [name for name in (id_column, label, split) if name is not None]
+    for name in named:
+        if is_list(table.column(name)):
+            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids, labels and splits are single values")
+    if len(set(named)) < len(named):
+        twice = Counter(named).most_common(1)[0][0]
+        raise DataError(f"column {twice!r} cannot be ids, labels and split at once; name a column for each")
+    ids = read_ids(table, id_column)
+    _check_different(table, ids, id_column)
+    labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
+    parts = None if split is None else read_parts(table, split)
+    return NodeTable(table, ids.to_pylist(), labels, parts, id_column, label, split)
+
+
+def read_ids(table: Table, name: str) -> Any:
+    """Read a column of ids as text: stripped, whole numbers without a point; `NA` is an id like any other.
+
+    Returns:
+        A pyarrow array of large strings `[rows]`.
+
+    Raises:
+        DataError: a cell is empty.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = as_text(table.column(name)).cast(pa.large_string()).combine_chunks()
+    empty = pc.index(pc.equal(pc.fill_null(ids, ""), ""), True).as_py()
+    if empty >= 0:
+        raise DataError(f"{table.where(empty)} has no id: column {name!r} is empty there")
+    return ids
+
+
+def check_classes(nodes: NodeTable) -> list[str]:
+    """Hold labels to what can be learned from them.
+
+    Returns:
+        Notes on classes that are hard to learn.
+
+    Raises:
+        DataError: there are no labels, only one class, or so many classes that the column is something else.
+    """
+    return check_class_names(nodes.labels, f"{nodes.table.path.name}: column {nodes.label_column!r}")
+
+
+def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
+    """Hold labels `[nodes]`, None where there is none, to what can be learned from them; see `check_classes`."""
+    sizes = Counter(label for label in labels if label is not None)
+    labeled = sum(sizes.values())
+    if not labeled:
+        raise DataError(f"{where} has no label at all; label some nodes of every class")
+    if len(sizes) == 1:
+        raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; there is nothing to tell apart")
+    if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
+        raise DataError(
+            f"{where} has {len(sizes):,} classes for {counted(labeled, 'labeled row')}; it looks like an id or a "
+            "number, not a class"
+        )
+    single = sorted(name for name, size in sizes.items() if size == 1)
+    if not single:
+        return []
+    classes = "class has" if len(single) == 1 else "classes have"
+    return [
+        f"{len(single):,} {classes} a single label, too few to learn from and check by: "
+        + some_of([shortened(name) for name in single], NAMED)
+    ]
+
+
+def _id_column(table: Table, taken: set[str | None]) -> str:
+    free = [name for name in table.columns if name not in taken]
+    if not free:
+        raise DataError(f"{table.path.name} has no column left for the nodes' ids")
+    called = {name.lower(): name for name in reversed(free)}
+    return next((called[name] for name in _ID_NAMES if name in called), free[0])
+
+
+def _check_different(table: Table, ids: Any, name: str) -> None:
+    codes = ids.dictionary_encode().indices.to_numpy()
+    # Codes are given in the order of appearance, so a new id has a higher one than any before.
+    again = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
+    if len(again):
+        row = int(again[0])
+        first = int(np.flatnonzero(codes == codes[row])[0])
+        raise DataError(
+            f"{table.where(row)}: id {shortened(ids[row])} in column {name!r} is that of {table.where(first)} as well; "
+            "ids must differ (--id names another column)"
+        )
+
+
+def read_parts(table: Table, name: str) -> list[str | None]:
+    """Read a column that says train, val or test; None where it says nothing.
+
+    Raises:
+        DataError: a cell says something else; the message names its line.
+    """
+    words = as_words(table.column(name)).to_pylist()
+    parts = [None if word is None else PARTS.get(word.lower()) for word in words]
+    for row, (word, part) in enumerate(zip(words, parts, strict=True)):
+        if word is not None and part is None:
+            raise DataError(f"{table.where(row)}: {shortened(word)} in column {name!r} is none of train, val, test")
+    return parts

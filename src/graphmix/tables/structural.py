@@ -1,0 +1,143 @@
+"""Features for nodes that come with none: what a node's place in the graph says.
+
+The logarithm of the degree, and FastRP (Chen et al., 2019, Fast and Accurate Network Embeddings via Very Sparse Random
+Projection): every node has a random vector, and a node's features are the averages of these over its neighbourhoods of
+one, two and three steps. A node's random vector is drawn from a hash of its id, so that it is the same on every
+machine, and stays when the graph grows.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphmix.errors import DataError
+from graphmix.tables.stored import real
+
+STEPS = 3
+DIMENSIONS = 21
+WIDTH = 1 + STEPS * DIMENSIONS
+# Of a byte's 256 values: about a sixth give +1, a sixth -1, and the others 0 (Achlioptas, 2003).
+_SIGNED = 43
+_MOST = 10.0
+
+
+@dataclass(frozen=True)
+class Structural:
+    """The scale of the degrees in the graph it was fitted to; all else is the same for every graph.
+
+    Attributes:
+        mean: of the degrees' logarithms.
+        std: their deviation, 0 if they are all the same.
+    """
+
+    mean: float
+    std: float
+
+    @classmethod
+    def fit(cls, pairs: NDArray[np.int64], nodes: int) -> "Structural":
+        """Learn the scale from edges `[2, edges]` of node numbers."""
+        logs = _log_degrees(_adjacency(pairs, None, nodes))
+        # Exact sums: numpy's may add in another order on another machine.
+        mean = _exact_mean(logs)
+        return cls(mean, float(np.sqrt(_exact_mean((logs - mean) ** 2))))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name per feature."""
+        steps = range(1, STEPS + 1)
+        return ["degree", *(f"{step} steps [{place}]" for step in steps for place in range(DIMENSIONS))]
+
+    def encode(
+        self, ids: Sequence[str], pairs: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float32]:
+        """Return features for the nodes of a graph: the one it was fitted to, or one grown from it.
+
+        Args:
+            ids: `[nodes]`.
+            pairs: `[2, edges]`, node numbers; directions, loops and repeats do not matter.
+            weights: `[edges]`, not negative; an average over neighbours is weighted by them.
+
+        Returns:
+            float32 `[nodes, 64]`: the scaled degree, and for each number of steps a vector of length 1, or 0 for a
+            node without neighbours.
+        """
+        joined = _adjacency(pairs, weights, len(ids))
+        logs = _log_degrees(joined)
+        degree = np.clip((logs - self.mean) / self.std, -_MOST, _MOST) if self.std > 0 else np.zeros_like(logs)
+        return np.hstack([degree[:, None], *_projections(ids, joined)]).astype(np.float32)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data, for a JSON file."""
+        return {"mean": self.mean, "std": self.std}
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Structural":
+        """Read back what `to_json` returned.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        mean, std = real(value, "mean"), real(value, "std")
+        if std < 0:
+            raise DataError("the structural features are damaged: std is negative")
+        return cls(mean, std)
+
+
+def structural_features(
+    ids: Sequence[str], pairs: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """Return the structural features of one graph, float32 `[nodes, 64]`; see `Structural.encode`."""
+    return Structural.fit(pairs, len(ids)).encode(ids, pairs, weights)
+
+
+def _adjacency(pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, nodes: int) -> sp.csr_array:
+    """Return the symmetric matrix of weights `[nodes, nodes]`, at most 1, with an entry for every edge; no loops.
+
+    The larger weight holds where the two directions, or repeats, differ.
+    """
+    values = np.ones(pairs.shape[1]) if weights is None else weights / max(weights.max(initial=0), 1e-300)
+    between = pairs[0] != pairs[1]
+    source, target = pairs[:, between]
+    keys = np.concatenate([source * nodes + target, target * nodes + source])
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], np.tile(values[between], 2)[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1) > 0)
+    keys, values = keys[first], np.maximum.reduceat(values, first) if len(first) else values
+    return sp.csr_array((values, (keys // nodes, keys % nodes)), shape=(nodes, nodes))
+
+
+def _log_degrees(adjacency: sp.csr_array) -> NDArray[np.float64]:
+    degrees: NDArray[np.float64] = np.log1p(np.diff(adjacency.indptr).astype(np.float64))
+    return degrees
+
+
+def _projections(ids: Sequence[str], adjacency: sp.csr_array) -> list[NDArray[np.float64]]:
+    """Average the nodes' random vectors over neighbourhoods: `STEPS` times `[nodes, DIMENSIONS]`."""
+    strength = adjacency.sum(axis=1)
+    inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
+    average = sp.csr_array(sp.diags_array(inverse) @ adjacency)
+    # Hubs are everybody's neighbours and say little: the paper's degree to the power -1/2.
+    spread = _random_rows(ids) * np.sqrt(inverse)[:, None]
+    blocks = []
+    for _ in range(STEPS):
+        spread = average @ spread
+        lengths = np.sqrt((spread**2).sum(axis=1, keepdims=True))
+        blocks.append(np.divide(spread, lengths, out=np.zeros_like(spread), where=lengths > 0))
+    return blocks
+
+
+def _random_rows(ids: Sequence[str]) -> NDArray[np.float64]:
+    """Draw a very sparse vector of signs for every id: `[nodes, DIMENSIONS]`."""
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=DIMENSIONS).digest() for name in ids)
+    drawn = np.frombuffer(digests, dtype=np.uint8).reshape(len(ids), DIMENSIONS)
+    return (drawn < _SIGNED).astype(np.float64) - (drawn >= 256 - _SIGNED)
+
+
+def _exact_mean(values: NDArray[np.float64]) -> float:
+    return math.fsum(values.tolist()) / max(len(values), 1)

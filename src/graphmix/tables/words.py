@@ -1,0 +1,276 @@
+"""Columns of words as features: categories, keyword lists and text."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphmix.errors import DataError
+from graphmix.tables.cells import (
+    Lists,
+    as_text,
+    as_words,
+    is_list,
+    is_text,
+    present,
+    separator_of,
+    string_lists,
+    to_bools,
+)
+from graphmix.tables.kinds import CATEGORY, MOST_CATEGORIES, TEXT, TOKENS
+from graphmix.tables.stored import boolean, distinct, numbers, text
+from graphmix.tables.table import Table, counted
+
+MOST_WORDS = 20_000
+# A category or word that comes once says nothing about any other node.
+FEWEST = 2
+RARE = 0.001
+SEPARATORS = ";|, "
+# What Python's \w does not match: neither letters, digits nor the underscore.
+_BETWEEN_WORDS = r"[^\pL\pN_]+"
+
+Encoded = tuple[sp.csr_array, list[str], int]
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of categories: a feature for each that is frequent, and one for the others together.
+
+    Attributes:
+        name: the column.
+        values: the frequent categories, most frequent first.
+        has_other: whether there were others, pooled into one feature.
+    """
+
+    kind: ClassVar[str] = CATEGORY
+    name: str
+    values: tuple[str, ...]
+    has_other: bool
+
+    @classmethod
+    def fit(cls, table: Table, name: str) -> "Category":
+        """Learn the frequent categories."""
+        import pyarrow.compute as pc
+
+        words = as_words(table.column(name))
+        found = pc.value_counts(words.drop_null())
+        values, counts = found.field("values").to_pylist(), found.field("counts").to_numpy()
+        fewest = max(FEWEST, math.ceil(RARE * counts.sum()))
+        kept = _most_frequent(values, counts, MOST_CATEGORIES, counts >= fewest)
+        return cls(name, tuple(kept), len(kept) < len(values))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name per feature."""
+        return [f"{self.name}={value}" for value in self.values] + [f"{self.name}=(other)"] * self.has_other
+
+    def encode(self, table: Table) -> Encoded:
+        """Return float32 `[rows, categories]`: a 1 in each row, or none where the cell is missing."""
+        column = table.column(self.name)
+        if is_list(column):
+            raise DataError(f"{table.path.name}: column {self.name!r} holds lists, but held categories in training")
+        words = as_words(column)
+        codes = _codes(words, self.values)
+        there = to_bools(words.is_valid())
+        new = there & (codes < 0)
+        codes = np.where(new, len(self.values), codes)
+        rows = np.flatnonzero(there & (codes < len(self.feature_names)))
+        entries = np.ones(len(rows), dtype=np.float32)
+        x = sp.csr_array((entries, (rows, codes[rows])), shape=(table.rows, len(self.feature_names)))
+        return x, self._notes(table, int(new.sum()), int((~there).sum())), int(new.sum())
+
+    def _notes(self, table: Table, new: int, missing: int) -> list[str]:
+        notes = []
+        if new:
+            fate = "pooled" if self.has_other else "left at 0"
+            notes.append(f"column {self.name!r}: {counted(new, 'cell')} with a rare or new category, {fate}")
+        if missing:
+            notes.append(f"column {self.name!r}: {counted(missing, 'cell is', 'cells are')} missing; left at 0")
+        return notes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"name": self.name, "values": list(self.values), "has_other": self.has_other}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Category":
+        """Read plain data back; `DataError` when it is damaged."""
+        return cls(text(value, "name"), distinct(value, "values", MOST_CATEGORIES), boolean(value, "has_other"))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A column of keyword lists: which of the known words a row has, scaled to sum 1 as in the paper's citation data.
+
+    Attributes:
+        name: the column.
+        words: the most frequent ones, most frequent first; none if no two rows share one.
+        separator: what stands between words in a text file, where they are not in brackets.
+    """
+
+    kind: ClassVar[str] = TOKENS
+    name: str
+    words: tuple[str, ...]
+    separator: str
+
+    @classmethod
+    def fit(cls, table: Table, name: str) -> "Tokens":
+        """Learn the words, and in a text file what stands between them."""
+        column = table.column(name)
+        separator = separator_of(present(as_text(column)), SEPARATORS) if is_text(column) else None
+        # One word to a cell, if there is nothing to split at.
+        separator = separator or SEPARATORS[0]
+        counts, words = _count_all(_split(table, name, separator), table.rows)
+        rows_with = np.bincount(counts.indices, minlength=len(words))
+        # Words of one row alone count in its sum, as two of Cora's do; but where all are such, they are ids.
+        allowed = np.full(len(words), rows_with.max(initial=0) >= FEWEST)
+        return cls(name, tuple(_most_frequent(words, rows_with, MOST_WORDS, allowed)), separator)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name per feature."""
+        return [f"{self.name}: {word}" for word in self.words]
+
+    def encode(self, table: Table) -> Encoded:
+        """Return float32 `[rows, words]`; a row without known words is 0."""
+        counts, new = _count_known(_split(table, self.name, self.separator), self.words, table.rows)
+        counts.data[:] = 1
+        return _rows_to_one(counts), _word_notes(self.name, self.words, new), new
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"name": self.name, "words": list(self.words), "separator": self.separator}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Tokens":
+        """Read plain data back; `DataError` when it is damaged."""
+        separator = text(value, "separator")
+        if len(separator) != 1 or separator not in SEPARATORS:
+            raise DataError("separator is none that is used")
+        return cls(text(value, "name"), distinct(value, "words", MOST_WORDS), separator)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of text: its words, weighted by how rare they are (TF-IDF), scaled to sum 1.
+
+    A word is two or more letters, digits or underscores in lower case; its weight is (times in the text) *
+    (ln((1 + rows) / (1 + rows with it)) + 1), which is scikit-learn's TfidfVectorizer.
+
+    Attributes:
+        name: the column.
+        words: those that at least two rows have, most frequent first.
+        idf: `[words]`, the second factor.
+    """
+
+    kind: ClassVar[str] = TEXT
+    name: str
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+
+    @classmethod
+    def fit(cls, table: Table, name: str) -> "Text":
+        """Learn the words and their weights."""
+        counts, words = _count_all(_words(table, name), table.rows)
+        rows_with = np.bincount(counts.indices, minlength=len(words))
+        times = np.bincount(counts.indices, weights=counts.data, minlength=len(words))
+        kept = _most_frequent(words, times, MOST_WORDS, rows_with >= FEWEST)
+        having = dict(zip(words, rows_with.tolist(), strict=True))
+        idf = tuple(math.log((1 + table.rows) / (1 + having[word])) + 1 for word in kept)
+        return cls(name, tuple(kept), idf)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name per feature."""
+        return [f"{self.name}: {word}" for word in self.words]
+
+    def encode(self, table: Table) -> Encoded:
+        """Return float32 `[rows, words]`; a row without known words is 0."""
+        counts, new = _count_known(_words(table, self.name), self.words, table.rows)
+        counts.data *= np.array(self.idf)[counts.indices]
+        return _rows_to_one(counts), _word_notes(self.name, self.words, new), new
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"name": self.name, "words": list(self.words), "idf": list(self.idf)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Text":
+        """Read plain data back; `DataError` when it is damaged."""
+        words, idf = distinct(value, "words", MOST_WORDS), numbers(value, "idf")
+        # float32 holds no smaller or larger ones; true weights are between 1 and 50.
+        if len(words) != len(idf) or not all(1e-6 <= weight <= 1e6 for weight in idf):
+            raise DataError("words and idf do not fit together")
+        return cls(text(value, "name"), words, idf)
+
+
+def _most_frequent(values: list[str], counts: NDArray[Any], most: int, allowed: NDArray[np.bool_]) -> list[str]:
+    """Choose the most frequent values, in that order and then the alphabet's."""
+    ranked = sorted((-int(counts[place]), values[place]) for place in np.flatnonzero(allowed))
+    return [value for _, value in ranked[:most]]
+
+
+def _split(table: Table, name: str, separator: str) -> Lists:
+    lists = string_lists(table, name, separator)
+    assert lists is not None, "there is a separator"
+    return lists
+
+
+def _words(table: Table, name: str) -> Lists:
+    """Take a column's text apart into words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.column(name)
+    if is_list(column):
+        raise DataError(f"{table.path.name}: column {name!r} holds lists, but is to be text")
+    lowered = pc.utf8_lower(present(as_text(column)).cast(pa.large_string())).combine_chunks()
+    parts = pc.split_pattern_regex(lowered, _BETWEEN_WORDS)
+    rows, items = pc.list_parent_indices(parts), pc.list_flatten(parts)
+    long = pc.greater_equal(pc.utf8_length(items), 2)
+    return Lists(rows.filter(long).to_numpy(), items.filter(long), lowered.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _count_all(lists: Lists, rows: int) -> tuple[sp.csr_array, list[str]]:
+    """Count every word in every row: float64 `[rows, words]`, and the words."""
+    encoded = lists.items.dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    return _counts(lists.rows, encoded.indices.to_numpy(), (rows, len(words))), words
+
+
+def _count_known(lists: Lists, words: tuple[str, ...], rows: int) -> tuple[sp.csr_array, int]:
+    """Count the known words in every row: float64 `[rows, words]`, and how often there was another."""
+    codes = _codes(lists.items, words)
+    known = codes >= 0
+    return _counts(lists.rows[known], codes[known], (rows, len(words))), int((~known).sum())
+
+
+def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> sp.csr_array:
+    counts = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _codes(words: Any, known: tuple[str, ...]) -> NDArray[np.int64]:
+    """Number words `[rows]` by their place among the known; -1 for the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.fill_null(pc.index_in(words, value_set=pa.array(known, words.type)), -1)
+    return np.asarray(codes.to_numpy(), dtype=np.int64)
+
+
+def _rows_to_one(x: sp.csr_array) -> sp.csr_array:
+    """Scale every row's sum to 1; a row of zeros stays."""
+    sums = x.sum(axis=1)
+    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    return sp.csr_array(((x.data / sums[rows]).astype(np.float32), x.indices, x.indptr), shape=x.shape)
+
+
+def _word_notes(name: str, words: tuple[str, ...], new: int) -> list[str]:
+    if not words:
+        return [f"column {name!r}: no word comes in two rows, so it gives no features"]
+    return [f"column {name!r}: {counted(new, 'word is', 'words are')} rare or new, and left out"] if new else []

@@ -1,0 +1,196 @@
+"""The methods a graph is tried with, on the same splits: GraphMix, and what it must beat."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from graphmix.analysis.details import curves, details
+from graphmix.baselines import propagate
+from graphmix.data import Graph, Split
+from graphmix.data.folds import FOLDS
+from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.evaluation.heldout import HeldOut, hold_out, judged_nodes
+from graphmix.storage.files import write_json
+from graphmix.storage.runs import holds, load_run, train
+from graphmix.training import Config, Fit, fit
+from graphmix.training.loop import Watch
+
+GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
+CANDIDATES = (GRAPHMIX, SUPERVISED, PROPAGATION, FCN)
+
+# From here on a graph takes its time on a CPU, and epochs are fewer.
+_MANY_NODES = 20_000
+_VERY_MANY_NODES = 100_000
+_FEWEST_EPOCHS = 200
+# Up to so many classes the paper has 16 hidden units, beyond that 64.
+_FEW_CLASSES = 8
+# A bag of words has more features than that, and half of them can be dropped.
+_FEW_FEATURES = 200
+_PICTURED_CLASSES = 100
+_ENOUGH_EPOCHS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A method that was tried.
+
+    Attributes:
+        method: its name.
+        probabilities: float32 `[trials or 1, nodes, classes]`, on the graph it was trained on.
+        held: what it predicted of labels it had not seen.
+        fit: the networks; None for label propagation.
+        seconds: how long it took.
+        fcn_held: of GraphMix, what its FCN, the same weights without the edges, predicted of them.
+    """
+
+    method: str
+    probabilities: Tensor
+    held: HeldOut
+    fit: Fit | None
+    seconds: float
+    fcn_held: HeldOut | None = None
+
+
+def usual_config(graph: Graph, **given: Any) -> Config:
+    """The hyperparameters a graph of one's own is tried with: the paper's, fitted to its size; `given` values win.
+
+    Of equally good epochs the last counts: where few nodes select, an early one is good by luck.
+    """
+    chosen: dict[str, Any] = {
+        "trials": FOLDS if graph.num_nodes <= _VERY_MANY_NODES else 3,
+        "epochs": max(_FEWEST_EPOCHS, min(2000, 2000 * _MANY_NODES // graph.num_nodes)),
+        "hidden": 16 if graph.num_classes <= _FEW_CLASSES else 64,
+        "input_dropout": 0.5 if graph.num_features > _FEW_FEATURES else 0.2,
+        "ties": "last",
+    }
+    if given.get("backbone") == "gat":
+        # The paper's GAT has heads of 8 units and a smaller step.
+        chosen |= {"hidden": 8, "hidden_dropout": chosen["input_dropout"], "learning_rate": 0.005}
+    return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
+
+
+def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
+    """Say so where GraphMix trains for so short a time that it may not show what it can do."""
+    if GRAPHMIX not in methods or config.epochs >= _ENOUGH_EPOCHS:
+        return []
+    return [f"networks train for {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (--epochs)"]
+
+
+def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
+    """Refuse names that no candidate has, and an empty list."""
+    unknown = [name for name in methods if name not in CANDIDATES]
+    if unknown or not methods:
+        wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"
+        raise ConfigError(f"{wrong}; there are {', '.join(CANDIDATES)}")
+    return tuple(dict.fromkeys(methods))
+
+
+def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
+    """Refuse edge weights that the chosen networks would not heed."""
+    if graph.edge_weights is not None and config.backbone != "gcn" and {GRAPHMIX, SUPERVISED} & set(methods):
+        raise ConfigError(
+            f"of the networks only a gcn heeds edge weights, not a {config.backbone}; choose --backbone gcn, or take "
+            "the column of weights out of the table of edges"
+        )
+
+
+def try_method(
+    method: str,
+    graph: Graph,
+    split: Split,
+    config: Config,
+    *,
+    folder: Path | None = None,
+    device: str = "auto",
+    watch: Watch | None = None,
+) -> Candidate:
+    """Train one method and predict with it; into a folder, where it goes on after a kill, if one is given.
+
+    Raises:
+        RunError: its predictions are no numbers, or the folder cannot be used.
+        DataError: label propagation cannot list the edges of a graph of links.
+    """
+    started = time.perf_counter()
+    if method == PROPAGATION:
+        probabilities = propagate(graph, split.train)
+        held = hold_out(probabilities, judged_nodes(split), graph.y)
+        return Candidate(method, probabilities, held, None, time.perf_counter() - started)
+    trained = _train(graph, split, replace(config, method=method), folder, device, watch)
+    probabilities = trained.predict_proba(graph)
+    if not probabilities.isfinite().all():
+        raise _DivergedError(f"the loss of {method} became infinite; try a lower --learning-rate")
+    held = hold_out(probabilities, judged_nodes(split), graph.y)
+    fcn_held = None
+    if method == GRAPHMIX:
+        alone = replace(trained, config=replace(trained.config, predictor="fcn"))
+        fcn_held = hold_out(alone.predict_proba(graph), judged_nodes(split), graph.y)
+    return Candidate(method, probabilities, held, trained, trained.seconds, fcn_held)
+
+
+def try_methods(
+    methods: Sequence[str],
+    graph: Graph,
+    split: Split,
+    config: Config,
+    folder: Path,
+    *,
+    device: str = "auto",
+    watch: Callable[[str], Watch | None] = lambda method: None,
+) -> tuple[list[Candidate], list[str]]:
+    """Try several methods; what cannot be tried is left out, and said.
+
+    Args:
+        methods: names of `CANDIDATES`.
+        graph: the graph.
+        split: the nodes of every trial.
+        config: the hyperparameters of the networks; its method is replaced.
+        folder: each method's run goes into a folder of its own in it.
+        device: where to train.
+        watch: called with a method's name as it begins, gives what watches its epochs.
+
+    Returns:
+        The candidates, and a sentence for each method that failed.
+
+    Raises:
+        RunError: none is left.
+    """
+    tried, failures = [], []
+    for method in check_methods(methods):
+        try:
+            tried.append(
+                try_method(method, graph, split, config, folder=folder / method, device=device, watch=watch(method))
+            )
+        except DataError as error:
+            failures.append(f"{method} was left out: {error}")
+        except _DivergedError as error:
+            failures.append(f"{method} was left out: {error}")
+    if not tried:
+        raise RunError("; ".join(failures))
+    return tried, failures
+
+
+class _DivergedError(RunError):
+    """A method whose predictions are no numbers; others may still do."""
+
+
+def _train(graph: Graph, split: Split, config: Config, folder: Path | None, device: str, watch: Watch | None) -> Fit:
+    if folder is None:
+        return fit(graph, split, config, device=device, watch=watch)
+    if holds(folder, graph, split, config):
+        trained = load_run(folder).fit
+    else:
+        trained = train(graph, split, config, folder, device=device, watch=watch).fit
+    if not (folder / "details.json").exists():
+        write_json(folder / "details.json", _pictured(trained, graph, split))
+    return trained
+
+
+def _pictured(trained: Fit, graph: Graph, split: Split) -> dict[str, Any]:
+    """What pictures of a run need; where classes are very many, without how they are taken for one another."""
+    if graph.num_classes <= _PICTURED_CLASSES:
+        return details(trained, graph, split)
+    return {"classes": list(graph.class_names or map(str, range(graph.num_classes))), "curves": curves(trained)}

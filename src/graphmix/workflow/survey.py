@@ -1,0 +1,185 @@
+"""What a graph and its labels are like before anything is trained, and where GraphMix is not likely to help."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphmix.data import Graph
+from graphmix.errors import DataError
+from graphmix.workflow.neighbours import Joined, count_components, degrees, joined, spread
+
+# Between fewer labeled edges than this, the share that joins one class is anybody's guess.
+FEWEST_EDGES = 20
+# Adjusted homophily: Cora has 0.8, graphs on which a GCN is no better than a net without edges less than 0.2
+# (Platonov et al., 2023).
+LEAST_HOMOPHILY = 0.2
+FEWEST_LABELS = 5
+MOST_UNEQUAL = 5
+LEAST_REACHED = 0.3
+MOST_LABELED = 0.5
+MOST_ISOLATED = 0.5
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A graph and its labels in numbers; shares, not percent.
+
+    Attributes:
+        nodes: how many nodes.
+        labeled: how many of them have a label.
+        class_names: `[classes]`, numbers as text where there are no names.
+        class_counts: `[classes]`, labeled nodes.
+        edges: how many undirected edges.
+        isolated: nodes without an edge.
+        components: parts the graph falls into, isolated nodes among them.
+        features: how many features a node has.
+        mean_degree: neighbours of a node, on average.
+        labeled_edges: edges between two labeled nodes.
+        homophily: the share of those that join one class; None without such edges.
+        chance: what that share would be if the same edges' ends were joined at random; None likewise.
+        adjusted_homophily: (homophily - chance) / (1 - chance) (Platonov et al., 2023): 0 is chance, 1 is all; None
+            without such edges or where they are all in one class.
+        reached: the share of the unlabeled nodes within two steps of a labeled one; None where all are labeled.
+        warnings: a sentence for each reason to expect little.
+    """
+
+    nodes: int
+    labeled: int
+    class_names: tuple[str, ...]
+    class_counts: tuple[int, ...]
+    edges: int
+    isolated: int
+    components: int
+    features: int
+    mean_degree: float
+    labeled_edges: int
+    homophily: float | None
+    chance: float | None
+    adjusted_homophily: float | None
+    reached: float | None
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Every number by name, as values that JSON knows."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
+    """Look a graph over: no labels but the given nodes' are read, and no edges of a dual graph are listed.
+
+    Args:
+        graph: the graph, y known at least where `labeled` says so.
+        labeled: bool `[nodes]`, the nodes whose labels may be learned from.
+
+    Raises:
+        DataError: the mask does not fit the graph, or names a node without a label.
+    """
+    mask = labeled.cpu().numpy() if isinstance(labeled, Tensor) else np.asarray(labeled)
+    labels = graph.y.cpu().numpy()
+    _check(graph, mask, labels)
+    degree = degrees(graph)
+    between = joined(graph, mask, labels)
+    homophily, chance, adjusted = _homophily(between)
+    reached = spread(graph, spread(graph, mask))[~mask]
+    found = Survey(
+        nodes=graph.num_nodes,
+        labeled=int(mask.sum()),
+        class_names=graph.class_names or tuple(str(label) for label in range(graph.num_classes)),
+        class_counts=tuple(np.bincount(labels[mask], minlength=graph.num_classes).tolist()),
+        edges=graph.num_edges,
+        isolated=int((degree == 0).sum()),
+        components=count_components(graph),
+        features=graph.num_features,
+        mean_degree=float(degree.mean()),
+        labeled_edges=between.edges,
+        homophily=homophily,
+        chance=chance,
+        adjusted_homophily=adjusted,
+        reached=float(reached.mean()) if len(reached) else None,
+    )
+    return Survey(**{**vars(found), "warnings": tuple(_warn(found))})
+
+
+def _homophily(between: Joined) -> tuple[float | None, float | None, float | None]:
+    if not between.edges:
+        return None, None, None
+    homophily = between.same / between.edges
+    chance = float(((between.ends / between.ends.sum()) ** 2).sum())
+    one_class = int((between.ends > 0).sum()) == 1
+    return homophily, chance, None if one_class else (homophily - chance) / (1 - chance)
+
+
+def _warn(found: Survey) -> list[str]:
+    return [sentence for reason in (_edges, _neighbours, _labels, _reach) for sentence in reason(found)]
+
+
+def _edges(found: Survey) -> list[str]:
+    if not found.edges:
+        return ["The graph has no edges: there is nothing for GraphMix to learn from but the features."]
+    if found.isolated > MOST_ISOLATED * found.nodes:
+        isolated = f"{found.isolated:,} of {found.nodes:,} nodes have no edge"
+        return [f"{isolated}: for those only their features count, and the graph cannot help."]
+    if found.mean_degree < 1:
+        return [f"A node has {found.mean_degree:.1f} neighbours on average: few edges carry little from node to node."]
+    return []
+
+
+def _neighbours(found: Survey) -> list[str]:
+    if not found.edges:
+        return []
+    if found.labeled_edges < FEWEST_EDGES or found.adjusted_homophily is None:
+        edges = f"{found.labeled_edges:,} edge{'s join' if found.labeled_edges != 1 else ' joins'} two labeled nodes"
+        if found.labeled_edges >= FEWEST_EDGES:
+            edges += ", all of one class"
+        return [f"{edges}: that is too little to tell whether neighbours are of one class, as GraphMix expects."]
+    if found.adjusted_homophily < LEAST_HOMOPHILY:
+        share = f"{found.homophily:.0%} of the {found.labeled_edges:,} edges between labeled nodes join one class"
+        expected = "neighbours say little about a node's class, and features alone may do as well"
+        return [f"{share}, and {found.chance:.0%} would by chance: {expected}."]
+    return []
+
+
+def _labels(found: Survey) -> list[str]:
+    counts = dict(zip(found.class_names, found.class_counts, strict=True))
+    said = []
+    none = [name for name, count in counts.items() if count == 0]
+    if none:
+        said.append(f"No node is labeled {_listed(none)}: what has no label is never predicted.")
+    few = [f"{name} ({count})" for name, count in counts.items() if 0 < count < FEWEST_LABELS]
+    if few:
+        said.append(f"Fewer than {FEWEST_LABELS} labels: {_listed(few)}; such a class is hard to learn and to check.")
+    largest = max(counts, key=counts.__getitem__)
+    smallest = min(counts, key=lambda name: counts[name] or found.nodes)
+    if counts[largest] > MOST_UNEQUAL * counts[smallest] > 0:
+        unequal = f"{largest} has {counts[largest]:,} labels and {smallest} {counts[smallest]:,}"
+        said.append(f"{unequal}: with labels so unequal GraphMix can do worse than a plain GNN; try --balanced.")
+    if found.labeled > MOST_LABELED * found.nodes:
+        known = f"{found.labeled:,} of {found.nodes:,} nodes are labeled"
+        said.append(f"{known}: GraphMix gains from unlabeled nodes, and few are left.")
+    return said
+
+
+def _reach(found: Survey) -> list[str]:
+    if not found.edges or found.reached is None or found.reached >= LEAST_REACHED:
+        return []
+    return [
+        f"Labels reach {found.reached:.0%} of the unlabeled nodes in two steps: most nodes are told little by them."
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _check(graph: Graph, mask: NDArray[Any], labels: NDArray[np.int64]) -> None:
+    if mask.shape != (graph.num_nodes,) or mask.dtype != np.bool_:
+        form = f"{mask.dtype} {list(mask.shape)}"
+        raise DataError(f"the labeled nodes must be a mask bool [{graph.num_nodes}], but they are {form}")
+    unknown = np.flatnonzero(mask & (labels < 0))
+    if len(unknown):
+        raise DataError(f"node {unknown[0]} is among the labeled nodes, but its label is unknown (-1)")

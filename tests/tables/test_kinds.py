@@ -1,0 +1,156 @@
+"""What a column is taken for, and what is said when it is something else."""
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from graphmix.errors import DataError
+from graphmix.tables import choose_kinds, read_table
+
+WORDS = ["the cat sat on the mat", "a dog ate the cat", "no mat for the dog", "all the cats are grey"]
+
+
+def kind_of(table):
+    kinds, notes = choose_kinds(table, exclude=["id"])
+    return kinds.get("it"), " | ".join(notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2.5", "-3e2", ".5", "+7", ""], "number"),
+        (["1", "NA", "nan", "null", "None", "2"], "number"),
+        (["1999", "2001", "1999", "2001"], "number"),
+        (["ICML", "VLDB", "ICML", "", "VLDB"], "category"),
+        (["True", "false", "True", "TRUE"], "category"),
+        (["Journal of Machine Learning Research", "Annals of Pure Mathematics Today"] * 3, "category"),
+        (WORDS, "text"),
+        (["[0.1, 0.2]", "[1,2]", "", "[3e-1 , -4]"], "embedding"),
+        (["[0.1 0.2]", "[1.  2. ]", "[3e-1 -4]"], "embedding"),
+        (["[1, 2]", "[3]", "[1, 5, 7]"], "tokens"),
+        (['["a", "b"]', '["b"]', "[]"], "tokens"),
+        (["['a', 'b']", "['b']", "['c d']"], "tokens"),
+        (["a;b", "b", "a;c;d", ""], "tokens"),
+        (["graph neural networks|trees", "trees|logic", "logic"], "tokens"),
+        # Semicolons in prose do not make a list of it.
+        ([f"{text}; but then again, {text}" for text in WORDS], "text"),
+    ],
+)
+def test_kinds_are_found(column, cells, kind):
+    assert kind_of(column(*cells)) == (kind, "")
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["", "NA", "null"], "it is empty"),
+        (["3", "3.0", "3"], "all its numbers are the same"),
+        (["x", "x", ""], "all its values are the same"),
+        (["1e308", "inf", "-inf"], "none of its numbers can be used"),
+        (["4", "2", "3", "1"], "it looks like an id: a whole number of its own for every row"),
+        ([f"z{number}" for number in range(20)], "it looks like an id or a name: nearly every row has its own"),
+        ([f"Jo Lee{number}" for number in range(20)], "it looks like an id or a name: nearly every row has its own"),
+        (["[0.5, 1]", "[1]", "[2, 3]"], "its lists are not of one length: 2 at first, 1 at table.tsv line 3"),
+        (["[]", "[]"], "its lists are empty"),
+    ],
+)
+def test_columns_that_say_nothing_are_left_out(column, cells, why):
+    assert kind_of(column(*cells)) == (None, f"column 'it' is left out: {why}")
+
+
+def test_numbers_under_a_name_like_an_id_are_left_out(table):
+    text = "id,{}\na,10\nb,25\nc,17\n"
+    assert choose_kinds(table(text.format("author_id")), ["id"])[0] == {}
+    assert choose_kinds(table(text.format("authorId")), ["id"])[0] == {}
+    for name in ("paid", "valid", "width"):
+        assert choose_kinds(table(text.format(name)), ["id"])[0] == {name: "number"}
+
+
+def test_a_few_words_among_numbers_are_missing_numbers(column):
+    numbers = [str(number % 7) for number in range(38)]
+    note = "column 'it': 2 cells taken as missing, not being numbers (first 'n.d.', table.tsv line 40)"
+    assert kind_of(column(*numbers, "n.d.", "?")) == ("number", note)
+    # 1 of 19 is more than 5 %.
+    kind, note = kind_of(column(*numbers[:18], "n.d."))
+    assert kind == "category"
+    assert note == (
+        "column 'it' is taken as category: mostly numbers, but 1 cell is not (first 'n.d.', table.tsv line 20)"
+    )
+
+
+def test_a_comma_before_the_fraction_is_read_where_semicolons_split(table):
+    assert choose_kinds(table("id;it\na;0,5\nb;-1,25e2\nc;3\n"), ["id"])[0] == {"it": "number"}
+    assert choose_kinds(table('id,it\na,"0,5"\nb,"1,5"\nc,"0,5"\n'), ["id"])[0] == {"it": "category"}
+
+
+def test_parquet_types_say_what_they_are(tmp_path):
+    columns = {
+        "number": [1.5, None, 2.0],
+        "flag": [True, False, True],
+        "vector": [[0.5, 1.0], None, [2.0, 1.0]],
+        "ragged": [[0.5], [1.5, 2], []],
+        "bag": [[1, 2], [3], []],
+        "keys": [["a"], ["b", "a"], None],
+        "blob": [b"x", b"y", b"z"],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    kinds, notes = choose_kinds(read_table(tmp_path / "t.parquet"))
+    assert kinds == {"number": "number", "flag": "category", "vector": "embedding", "bag": "tokens", "keys": "tokens"}
+    assert notes == [
+        "column 'blob' is left out: its type is binary",
+        "column 'ragged' is left out: its lists are not of one length: 1 at first, 2 at t.parquet row 2",
+    ]
+
+
+THREE = "id,year,title,code\na,1990,the first one there,z1\nb,1991,a second one here,z2\nc,1991,one more of them,z3\n"
+
+
+def test_only_what_is_asked_for_is_used(table):
+    assert choose_kinds(table(THREE), ["id"])[0] == {"year": "number", "title": "text"}
+    assert choose_kinds(table(THREE), ["id"], {"title": None}) == ({"title": "text"}, [])
+    # What would be left out is used all the same, and the order is the file's.
+    asked = {"code": None, "year": "category"}
+    assert choose_kinds(table(THREE), ["id"], asked) == ({"year": "category", "code": "category"}, [])
+    assert choose_kinds(table(THREE), ["id"], ignore=["title"])[0] == {"year": "number"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "ignore", "message"),
+    [
+        ({"none": None}, (), "table.csv has no column 'none'; it has 'id', 'year', 'title', 'code'$"),
+        ({"year": None}, ("none",), "table.csv has no column 'none'"),
+        ({"id": None}, (), "column 'id' already holds ids, labels or the like"),
+        ({"year": None}, ("year",), "column 'year' is both asked for and to be ignored"),
+        ({"year": "colour"}, (), "there is no kind 'colour' of feature .*'year'.*number, category, text, embedding"),
+        ({"title": "number"}, (), "^table.csv line 2: 'the first one there' in column 'title' is not a number"),
+        ({"year": "embedding"}, (), "^table.csv line 2: '1990' in column 'year' is not a list of numbers like"),
+    ],
+)
+def test_what_cannot_be_had_is_named(table, asked, ignore, message):
+    with pytest.raises(DataError, match=message):
+        choose_kinds(table(THREE), ["id"], asked, ignore)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "message"),
+    [
+        (["", "NA"], None, "column 'it' is empty, so it cannot be a feature"),
+        (
+            ["1", "2", "x"],
+            "number",
+            "^table.tsv line 4: 'x' in column 'it' is not a number; give the column another kind$",
+        ),
+        (["[1, 2]", "[3]"], "embedding", "column 'it' cannot be an embedding: its lists are not of one length"),
+        (["[1, 2]", "[x]"], "embedding", r"^table.tsv line 3: '\[x\]' in column 'it' is not a list of numbers"),
+    ],
+)
+def test_a_kind_that_cannot_be_is_named_with_its_cell(column, cells, kind, message):
+    with pytest.raises(DataError, match=message):
+        choose_kinds(column(*cells), ["id"], {"it": kind})
+
+
+@pytest.mark.parametrize("kind", ["number", "category", "text"])
+def test_lists_are_not_single_values(tmp_path, kind):
+    parquet.write_table(pa.table({"it": [["a"], ["b"]]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t.parquet: column 'it' holds lists"):
+        choose_kinds(read_table(tmp_path / "t.parquet"), asked={"it": kind})

@@ -1,0 +1,191 @@
+"""Advice on graphs small enough to see that it is good, and its scores against matrices written out."""
+
+import numpy as np
+import pytest
+import torch
+
+from graphmix import Graph, dual, synthetic
+from graphmix.data.structure import Edges
+from graphmix.errors import ConfigError, DataError
+from graphmix.workflow.advice import next_labels, suspect_labels
+
+
+def stars(*sizes):
+    """Stars, one after the other: a middle and its leaves; all in one of two classes."""
+    edges, middle = [], 0
+    for size in sizes:
+        edges += [(middle, middle + leaf) for leaf in range(1, size + 1)]
+        middle += size + 1
+    return Graph.build(np.ones((middle, 1)), np.array(edges).T, np.zeros(middle, dtype=int), num_classes=2)
+
+
+def even(graph):
+    return np.full((graph.num_nodes, graph.num_classes), 1 / graph.num_classes)
+
+
+def none(graph):
+    return np.zeros(graph.num_nodes, dtype=bool)
+
+
+def test_middles_of_stars_come_first_and_each_star_once():
+    graph = stars(8, 6, 4)
+    nodes = [suggestion.node for suggestion in next_labels(graph, even(graph), none(graph), 3)]
+    assert nodes == [0, 9, 16]
+    # A label in the largest star leaves little to say there.
+    labeled = none(graph)
+    labeled[0] = True
+    assert [suggestion.node for suggestion in next_labels(graph, even(graph), labeled, 2)] == [9, 16]
+
+
+def test_where_the_network_is_sure_a_label_is_worth_less():
+    graph = stars(8, 6, 4)
+    probabilities = even(graph)
+    probabilities[:9] = [0.999, 0.001]
+    suggestions = next_labels(graph, probabilities, none(graph), 2)
+    assert [suggestion.node for suggestion in suggestions] == [9, 16]
+    assert suggestions[0].uncertainty == pytest.approx(1.0)
+
+
+def test_only_candidates_are_suggested_and_no_more_than_there_are():
+    graph = stars(8, 6, 4)
+    leaves = none(graph)
+    leaves[[3, 12]] = True
+    assert [suggestion.node for suggestion in next_labels(graph, even(graph), none(graph), 9, leaves)] == [12, 3]
+    assert next_labels(graph, even(graph), ~none(graph), 5) == []
+    assert leaves.sum() == 2
+
+
+def test_scores_are_those_of_the_formula():
+    graph, split = synthetic(nodes=80, classes=3, features=10, labels_per_class=4, seed=3)
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(3), size=80)
+    labeled = split.train[0].numpy().copy()
+    joined = np.eye(80)
+    joined[tuple(graph.edge_index.numpy())] = 1
+    walk = joined / joined.sum(axis=1, keepdims=True)
+    twice = walk @ walk
+    entropy = -(probabilities * np.log(probabilities)).sum(axis=1) / np.log(3)
+    suggestions = next_labels(graph, probabilities, labeled, 10)
+    for suggestion in suggestions:
+        left = np.exp(-10 * twice[:, labeled].sum(axis=1)) * ~labeled
+        score = np.where(labeled, -1, twice.T @ (left * (1 + entropy) / 2))
+        node = suggestion.node
+        assert node == score.argmax()
+        # The propagation matrix is float32.
+        assert suggestion.score == pytest.approx(score.max(), rel=1e-5)
+        assert suggestion.informs == pytest.approx(twice[:, node] @ left, rel=1e-5)
+        assert suggestion.uncertainty == pytest.approx(entropy[node])
+        assert suggestion.predicted == probabilities[node].argmax()
+        labeled[node] = True
+    scores = [suggestion.score for suggestion in suggestions]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_dual_graph_is_advised_on_like_its_listed_edges():
+    rng = np.random.default_rng(5)
+    graph = dual(rng.integers(12, size=(2, 30)), 12, np.arange(30) % 2)
+    listed = graph.with_structure(Edges(graph.edge_index, 30))
+    probabilities = rng.dirichlet(np.ones(2), size=30)
+    ours, theirs = (next_labels(form, probabilities, np.arange(30) < 4, 5) for form in (graph, listed))
+    assert [suggestion.node for suggestion in ours] == [suggestion.node for suggestion in theirs]
+    assert [suggestion.reason for suggestion in ours] == [suggestion.reason for suggestion in theirs]
+    # Without edges the most uncertain come first.
+    alone = next_labels(graph.null(), probabilities, none(graph), 30)
+    nearest = np.argsort(np.abs(probabilities[:, 0] - 0.5), kind="stable")
+    assert [suggestion.node for suggestion in alone] == nearest.tolist()
+    assert alone[0].reason.endswith("it has no neighbours")
+
+
+def test_a_suggestion_says_why():
+    # 0 in the middle of 1, 2 and 3, and 4 behind 3.
+    edges = [[0, 0, 0, 3], [1, 2, 3, 4]]
+    graph = Graph.build(np.ones((6, 1)), edges, [0, 1, 0, 1, 0, 0], class_names=["Theory", "AI"])
+    probabilities = np.array([[0.45, 0.55], [0.6, 0.4], [0.6, 0.4], [0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
+    labeled, middle = np.arange(6) == 1, np.arange(6) == 0
+    [suggestion] = next_labels(graph, probabilities, labeled, 1, middle)
+    assert suggestion.reason == (
+        "55% AI, 45% Theory; 2 of its 3 neighbours have no label, nor do 3 nodes within two steps, 1 of them below 70%"
+    )
+
+
+def test_probabilities_that_are_no_numbers_are_uncertain():
+    graph = stars(3, 3)
+    probabilities = np.array([[0.9, 0.1]] * 8)
+    probabilities[4] = np.nan
+    assert next_labels(graph, probabilities, none(graph), 1)[0].node == 4
+
+
+def test_wrong_arguments_are_named():
+    graph = stars(3)
+    with pytest.raises(DataError, match=r"must be \[4, 2\]"):
+        next_labels(graph, np.ones((4, 3)), none(graph), 1)
+    with pytest.raises(ConfigError, match="at least 1"):
+        next_labels(graph, even(graph), none(graph), 0)
+    with pytest.raises(ConfigError, match="at least 1"):
+        suspect_labels(even(graph), even(graph), np.zeros(4, dtype=int), np.arange(4), 0)
+
+
+def test_only_labels_that_both_networks_contradict_are_suspect():
+    labels = np.array([0, 0, 0, 0, -1])
+    gnn = np.array([[0.1, 0.9], [0.2, 0.8], [0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
+    fcn = np.array([[0.3, 0.7], [0.6, 0.4], [0.1, 0.9], [0.05, 0.95], [0.5, 0.5]])
+    found = suspect_labels(gnn, fcn, labels, np.arange(4), count=3)
+    # Node 1 has the FCN on its side, node 2 the GNN; of equals the first.
+    assert [suspect.node for suspect in found] == [0, 3]
+    assert found[0].score == pytest.approx(0.7)
+    assert (found[0].given, found[0].suggested) == (0, 1)
+    assert (found[1].gnn_given, found[1].gnn_suggested) == (0.3, 0.7)
+    assert (found[1].fcn_given, found[1].fcn_suggested) == (0.05, 0.95)
+    assert [suspect.node for suspect in suspect_labels(gnn, fcn, labels, np.array([2, 3]), count=3)] == [3]
+    assert len(suspect_labels(gnn, fcn, labels, np.arange(4), count=1)) == 1
+    assert suspect_labels(gnn, fcn, labels, np.array([2]), count=3) == []
+
+
+def test_a_suspect_says_why():
+    graph = Graph.build(
+        np.ones((4, 1)), [[0, 0], [1, 2]], [0, 1, 1, -1], num_classes=3, class_names=["AI", "Theory", "HCI"]
+    )
+    gnn = np.array([[0.05, 0.9, 0.05], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [1.0, 0.0, 0.0]])
+    fcn = np.array([[0.2, 0.35, 0.45], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [1.0, 0.0, 0.0]])
+    [suspect] = suspect_labels(gnn, fcn, graph.y.numpy(), np.array([0]), 5, graph)
+    assert suspect.reason == (
+        "1 of its 2 neighbours is predicted Theory; held out, the GNN gives Theory 90% and AI 5%, "
+        "its features alone Theory 35% and AI 20%"
+    )
+    [bare] = suspect_labels(gnn, fcn, graph.y.numpy(), np.array([0]), 5)
+    assert bare.reason.startswith("held out, the GNN gives class 1 90%")
+    alone = suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 1]).numpy(), np.array([3]), 5, graph)
+    assert alone[0].reason.startswith("it has no neighbours; held out")
+    # Nobody predicts HCI, so nobody can doubt it.
+    assert not suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 2]).numpy(), np.array([3]), 5, graph)
+
+
+def test_flipped_labels_of_a_graph_that_tells_its_classes_are_found():
+    # Networks that are right nine times in ten, each with errors of its own.
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=200)
+    given = truth.copy()
+    given[:10] = (truth[:10] + 1) % 4
+
+    def network():
+        seen = np.where(rng.random(200) < 0.9, truth, rng.integers(4, size=200))
+        return 0.1 + 0.6 * np.eye(4)[seen]
+
+    named = [suspect.node for suspect in suspect_labels(network(), network(), given, np.arange(200), 10)]
+    assert sum(node < 10 for node in named) >= 7
+
+
+def test_with_weights_what_a_node_informs_is_what_two_weighted_steps_carry():
+    edges, weights = [[0, 1, 2, 3], [1, 2, 3, 4]], [5.0, 1.0, 2.0, 0.5]
+    graph = Graph.build(np.ones((5, 1)), edges, [0, 1, 0, 1, 0], 2, weights=weights)
+    adjacency = np.eye(5)
+    for (source, target), weight in zip(np.array(edges).T, weights, strict=True):
+        adjacency[source, target] = adjacency[target, source] = weight
+    walk = adjacency / adjacency.sum(axis=1, keepdims=True)
+    labeled = np.array([True, False, False, False, False])
+    told = (walk @ walk)[:, 0]
+    left = np.exp(-10 * told) * ~labeled
+    even = np.full((5, 2), 0.5)
+    (first,) = next_labels(graph, even, labeled, 1)
+    expected = left @ (walk @ walk)
+    assert first.node == int(np.where(labeled, -1, expected).argmax())
+    assert first.informs == pytest.approx(expected[first.node], rel=1e-5)

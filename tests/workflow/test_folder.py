@@ -1,0 +1,285 @@
+"""A model's folder: read back as it was written, and refused in one sentence when anything in it is another."""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from graphmix.errors import GraphMixError, RunError
+from graphmix.storage.description import OWN, description_checksum
+from graphmix.workflow.folder import begin, check_free, read_model
+from graphmix.workflow.predictions import tabulate, write_predictions
+from small_tables import fit_tables, tree, write_edges, write_nodes
+
+GONE = object()
+NEEDED = ("weights.safetensors", "graph.safetensors", "heldout.safetensors", "encoders.json", "ids.json")
+
+
+def sign(folder, described):
+    """Write a description as if the program had."""
+    described = described | {OWN: description_checksum(described)}
+    (folder / "model.json").write_text(json.dumps(described))
+
+
+def refused(folder, *parts):
+    with pytest.raises(RunError) as raised:
+        read_model(folder)
+    assert "\n" not in str(raised.value)
+    for part in parts:
+        assert part in str(raised.value)
+
+
+@pytest.mark.parametrize("methods", [("graphmix",), ("label-propagation",), ("fcn", "supervised")])
+def test_what_is_read_predicts_what_was_written(tmp_path, methods):
+    nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
+    written = fit_tables(tmp_path, nodes, edges, methods=methods, target=0.8, coverage=0.7).stored
+    read = read_model(tmp_path / "model")
+    assert (read.model.method, read.model.classes) == (written.model.method, written.model.classes)
+    assert (read.model.config, read.model.temperature) == (written.model.config, written.model.temperature)
+    assert (read.target, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
+    assert set(read.held) == set(methods) | ({"graphmix-fcn"} if "graphmix" in methods else set())
+    for method, held in read.held.items():
+        for name, values in vars(held).items():
+            np.testing.assert_array_equal(values, getattr(written.held[method], name))
+    np.testing.assert_array_equal(
+        read.model.probabilities(read.problem.learned), written.model.probabilities(written.problem.learned)
+    )
+
+
+def test_a_model_is_json_and_safetensors_alone(fitted):
+    endings = {Path(name).suffix for name in tree(fitted / "model")}
+    assert endings == {".json", ".safetensors", ".csv"}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+@pytest.mark.parametrize("damage", ["missing", "truncated", "flipped", "empty", "another"])
+def test_every_file_is_the_one_that_was_written(model, name, damage):
+    path = model / name
+    content = path.read_bytes()
+    match damage:
+        case "missing":
+            path.unlink()
+        case "truncated":
+            path.write_bytes(content[:-1])
+        case "flipped":
+            path.write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+        case "empty":
+            path.write_bytes(b"")
+        case "another":
+            path.write_bytes((model / "metrics.json").read_bytes())
+    refused(model, name, "No such file" if damage == "missing" else "SHA-256 differs")
+
+
+def test_weights_of_another_fit_are_told_apart(model, fitted, tmp_path):
+    tensors = load_file(model / "weights.safetensors")
+    save_file({name: tensor + 1e-6 for name, tensor in tensors.items()}, model / "weights.safetensors")
+    refused(model, "weights.safetensors", "SHA-256 differs")
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"", "cannot be read"),
+        (b"{", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"[" * 100_000, "cannot be read"),
+        (b"[]", "does not describe a model"),
+        (b"{}", "does not describe a model"),
+        (b'{"format": true}', "does not describe a model"),
+        (b'{"format": "1"}', "does not describe a model"),
+        (b'{"format": 0}', "does not describe a model"),
+        (b'{"format": 2}', "was written by a newer graphmix (format 2, this one reads 1)"),
+        (b'{"format": 1}', "its SHA-256 differs"),
+    ],
+)
+def test_descriptions_that_are_none(model, content, part):
+    (model / "model.json").write_bytes(content)
+    refused(model, "model.json", part)
+
+
+def test_an_edited_description_is_refused(model):
+    path = model / "model.json"
+    described = json.loads(path.read_text())
+    described["temperature"] *= 2
+    path.write_text(json.dumps(described))
+    refused(model, "model.json is not as it was written")
+
+
+def test_folders_that_hold_no_model(model, tmp_path):
+    (model / "model.json").unlink()
+    refused(model, "holds a fit that is not done")
+    (model / "config.json").unlink()
+    refused(model, "is not a model's folder")
+    refused(tmp_path / "nowhere", "is not a model's folder")
+    (tmp_path / "file").write_text("")
+    refused(tmp_path / "file", "is not a model's folder")
+
+
+def test_a_folder_in_place_of_a_file(model):
+    (model / "ids.json").unlink()
+    (model / "ids.json").mkdir()
+    refused(model, "ids.json cannot be read")
+
+
+def test_names_that_climb_out_of_the_folder_are_not_followed(model, tmp_path):
+    (tmp_path / "x").write_text("secret")
+    described = json.loads((model / "model.json").read_text())
+    described["checksums"] |= {"../x": "0" * 64, "/etc/passwd": "0" * 64, "sub/../../x": "0" * 64}
+    sign(model, described)
+    before = tree(tmp_path)
+    assert read_model(model).model.method == "graphmix"
+    assert tree(tmp_path) == before
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.just(10**400),
+    st.floats(),
+    st.text(max_size=3),
+    st.just("\ud800"),
+    st.sampled_from(["gat", "unet", "fcn", "label-propagation", "links", "custom", "balanced"]),
+    st.lists(st.one_of(st.text(max_size=2), st.integers()), max_size=3),
+    st.dictionaries(st.text(max_size=2), st.none(), max_size=2),
+)
+
+
+def places(value, above=()):
+    """The way to every value in a tree of JSON."""
+    yield above
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from places(inner, (*above, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from places(inner, (*above, number))
+
+
+def changed(described, way, value):
+    """The tree with one value another, or left out where that is `GONE`."""
+    tree = copy.deepcopy(described)
+    inner = tree
+    for step in way[:-1]:
+        inner = inner[step]
+    if value is GONE:
+        del inner[way[-1]]
+    else:
+        inner[way[-1]] = value
+    return tree
+
+
+@pytest.fixture(scope="module")
+def mutable(fitted, tmp_path_factory):
+    return shutil.copytree(fitted / "model", tmp_path_factory.mktemp("mutated") / "model")
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
+    """Even signed, values of other kinds and sizes come to one sentence, or to a model that works."""
+    original = json.loads((fitted / "model" / "model.json").read_text())
+    way = data.draw(st.sampled_from([way for way in places(original) if way and way != (OWN,)]))
+    sign(mutable, changed(original, way, data.draw(st.one_of(ODD, st.just(GONE)))))
+    try:
+        stored = read_model(mutable)
+        probabilities = stored.model.probabilities(stored.problem.learned)
+        decisions = stored.model.decide(probabilities, stored.target, stored.coverage)
+    except GraphMixError as error:
+        lines = str(error).splitlines()
+        assert len(lines) == 1, lines
+        return
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    columns = tabulate({"id": stored.problem.ids}, decisions, stored.model.classes, [None] * len(probabilities))
+    write_predictions(mutable.parent / "out.parquet", columns)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_an_unsigned_change_is_always_refused(mutable, fitted, data):
+    original = json.loads((fitted / "model" / "model.json").read_text())
+    way = data.draw(st.sampled_from([way for way in places(original) if way]))
+    mutated = changed(original, way, data.draw(st.one_of(ODD, st.just(GONE))))
+    (mutable / "model.json").write_text(json.dumps(mutated))
+    if json.dumps(mutated, sort_keys=True) == json.dumps(original, sort_keys=True):
+        read_model(mutable)
+    else:
+        refused(mutable)
+
+
+def test_where_a_fit_may_begin(tmp_path, model):
+    check_free(tmp_path / "new")
+    (tmp_path / "empty").mkdir()
+    check_free(tmp_path / "empty")
+    # What a write that was killed left does not count.
+    (tmp_path / "empty" / ".config.json.abc.part").write_text("half")
+    (tmp_path / "empty" / ".lock").write_text("")
+    check_free(tmp_path / "empty")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.doc").write_text("")
+    for name, part in (
+        ("file", "is a file"),
+        ("other", "holds other files"),
+        ("model", "holds a finished model"),
+    ):
+        with pytest.raises(RunError, match=part):
+            check_free(tmp_path / name)
+    (model / "model.json").unlink()
+    with pytest.raises(RunError, match="holds a fit that is not done; --resume goes on with it"):
+        check_free(model)
+    check_free(model, resume=True)
+
+
+def stop(folder, asked, *written):
+    """Begin a fit that comes to an error after it wrote some files."""
+
+    def work():
+        with begin(folder, asked):
+            for name in written:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text("")
+            raise RunError("stopped")
+
+    with pytest.raises(RunError, match="stopped"):
+        work()
+
+
+def test_an_error_leaves_nothing_but_what_was_trained(tmp_path):
+    stop(tmp_path / "a" / "b", {}, "candidates/fcn/config.json", "candidates/fcn/.lock", "predictions.csv")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    stop(tmp_path / "mine", {})
+    assert list((tmp_path / "mine").iterdir()) == []
+    stop(tmp_path / "kept", {}, "candidates/fcn/weights.safetensors")
+    assert {"config.json", "candidates/fcn/weights.safetensors"} <= set(tree(tmp_path / "kept"))
+
+
+def test_going_on_takes_the_same_wishes(tmp_path):
+    stop(tmp_path / "m", {"a": 1}, "candidates/fcn/parts/trials.safetensors")
+    with begin(tmp_path / "m", {"a": 1}, resume=True):
+        pass
+    with (
+        pytest.raises(RunError, match="holds another fit, with other a;"),
+        begin(tmp_path / "m", {"a": 2}, resume=True),
+    ):
+        pass
+    (tmp_path / "m" / "config.json").write_text("{")
+    with pytest.raises(RunError, match=r"config\.json cannot be read"), begin(tmp_path / "m", {"a": 1}, resume=True):
+        pass
+
+
+def test_one_fit_at_a_time(tmp_path):
+    with (
+        begin(tmp_path / "m", {}),
+        pytest.raises(RunError, match="is being written by another process"),
+        begin(tmp_path / "m", {}, resume=True),
+    ):
+        pass

@@ -1,0 +1,124 @@
+"""Predictions as a table: what is in it, in three forms, safe to open in a spreadsheet, whole or not at all."""
+
+import csv
+import errno
+import os
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from graphmix.errors import ConfigError, RunError
+from graphmix.workflow.model import Decisions
+from graphmix.workflow.predictions import check_ending, escape, tabulate, write_predictions
+
+IDS = ["p1", "-3", "=cmd|'/C calc'!A0"]
+CLASSES = ("A", "+B", 'C "quoted", x')
+
+
+def decisions(probabilities, abstain, sets):
+    probabilities = np.array(probabilities)
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    return Decisions(order, probabilities, np.array(abstain), np.array(sets), 0.5, 0.5)
+
+
+@pytest.fixture
+def columns():
+    made = decisions(
+        [[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.25, 0.25, 0.5]],
+        [False, True, False],
+        [[True, False, False], [False, True, True], [True, True, True]],
+    )
+    return tabulate({"id": IDS}, made, CLASSES, ["A", None, "A"])
+
+
+def test_a_row_for_every_node(columns):
+    a, b, c = CLASSES
+    assert columns == {
+        "id": IDS,
+        "label": ["A", None, "A"],
+        "predicted": [a, b, c],
+        "probability": [0.7, 0.6, 0.5],
+        "second": [b, c, a],
+        "second_probability": [0.2, 0.3, 0.25],
+        "third": [c, a, b],
+        "third_probability": [0.1, 0.1, 0.25],
+        "abstain": [False, True, False],
+        "set": [a, f"{b};{c}", f"{c};{a};{b}"],
+    }
+
+
+def test_two_classes_have_one_alternative():
+    made = tabulate({"id": ["x"]}, decisions([[0.3, 0.7]], [False], [[False, True]]), ("no", "yes"), [None])
+    assert list(made) == ["id", "label", "predicted", "probability", "second", "second_probability", "abstain", "set"]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t"), ("CSV", ",")])
+def test_as_text_with_formulas_made_harmless(tmp_path, columns, ending, separator):
+    path = tmp_path / f"out.{ending}"
+    write_predictions(path, columns)
+    with path.open(newline="") as file:
+        header, *read = csv.reader(file, delimiter=separator)
+    assert header == list(columns)
+    assert [row[0] for row in read] == ["p1", "-3", "'=cmd|'/C calc'!A0"]
+    assert [row[1] for row in read] == ["A", "", "A"]
+    assert [row[2] for row in read] == ["A", "'+B", CLASSES[2]]
+    assert [float(row[3]) for row in read] == columns["probability"]
+    assert [row[-2] for row in read] == ["false", "true", "false"]
+    assert [row[-1] for row in read] == ["A", f"'+B;{CLASSES[2]}", columns["set"][2]]
+    assert b"\r" not in path.read_bytes()
+
+
+def test_as_parquet_with_types_and_nothing_escaped(tmp_path, columns):
+    write_predictions(tmp_path / "out.parquet", columns)
+    assert parquet.read_table(tmp_path / "out.parquet").to_pydict() == columns
+    unlabeled = columns | {"label": [None] * 3}
+    write_predictions(tmp_path / "out.parquet", unlabeled)
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.to_pydict() == unlabeled
+    assert str(table.schema.field("label").type) == "string"
+
+
+@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", "a\tb", "\u4e2d\U0001f600"])
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_any_id_comes_back(tmp_path, text, ending, separator):
+    write_predictions(tmp_path / f"out.{ending}", {"id": [text, "x"], "set": ["y", text]})
+    with (tmp_path / f"out.{ending}").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file, delimiter=separator)) == [["id", "set"], [text, "y"], ["x", text]]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "-1+1", "=", "--1", "+-1", "-1 2"])
+def test_what_a_spreadsheet_would_run_is_escaped(text):
+    assert escape(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["+", "-", "-1", "+1", "-3.5", "-.5", "+1e-9", "-1E5", "0", "a=b", "a-b", "", "'=1"])
+def test_numbers_and_plain_text_are_not(text):
+    assert escape(text) == text
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.csv.gz", "out.json", ".csv"])
+def test_a_form_that_is_none(tmp_path, name):
+    with pytest.raises(ConfigError, match=r"\.csv, \.tsv, \.parquet"):
+        check_ending(tmp_path / name)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_a_full_disk_leaves_what_was_there(tmp_path, columns, monkeypatch, ending):
+    path = tmp_path / f"out.{ending}"
+    path.write_text("before")
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match=r"out\..* cannot be written: No space left on device"):
+        write_predictions(path, columns)
+    assert path.read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_folder_that_is_not_there(tmp_path, columns):
+    with pytest.raises(RunError, match="cannot be written: No such file or directory"):
+        write_predictions(tmp_path / "nowhere" / "out.csv", columns)
+    assert list(tmp_path.iterdir()) == []
