@@ -14,10 +14,11 @@ import graphmix
 from command_line import COMMAND
 from graphmix.data import SourceUnavailable, make_split, synthetic
 from graphmix.errors import ConfigError, RunError
-from graphmix.experiments.cells import Asked
-from graphmix.experiments.records import source_commit
+from graphmix.experiments.cells import Asked, plan
+from graphmix.experiments.records import assemble, kept, source_commit
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import parse
+from graphmix.experiments.versions import COMPUTED
 from graphmix.training import runs as engine
 
 SMALL = Asked(trials=2)
@@ -122,12 +123,24 @@ def test_other_trials_epochs_and_seeds_are_other_cells(tmp_path):
     assert len(set.union(*keys)) == 16
 
 
-def test_other_code_computes_anew(tmp_path, monkeypatch):
+def test_numbers_of_another_version_are_computed_anew(tmp_path, monkeypatch):
     first = run(tmp_path)
-    monkeypatch.setattr("graphmix.experiments.cells.code_version", lambda: "another")
-    assert not {cell["key"] for cell in run(tmp_path)["cells"]} & {
-        cell["key"] for cell in first["cells"] if cell["key"]
-    }
+    monkeypatch.setitem(COMPUTED, "bound", 2)
+    assert [cell["key"] for cell in run(tmp_path)["cells"]] == [cell["key"] for cell in first["cells"]]
+    monkeypatch.setitem(COMPUTED, "training", 2)
+    again = run(tmp_path)
+    assert not {cell["key"] for cell in again["cells"]} & {cell["key"] for cell in first["cells"] if cell["key"]}
+    assert {cell["code"] for cell in first["cells"] if cell["run"]} == {"data 1, training 1"}
+    assert {cell["code"] for cell in again["cells"] if cell["run"]} == {"data 1, training 2"}
+    assert again["made"]["code"] == "data 1, training 2, baselines 1, measures 1, bound 2"
+
+
+def test_a_record_keeps_cells_of_an_earlier_version_until_they_are_asked_for(tmp_path, monkeypatch):
+    run(tmp_path)
+    monkeypatch.setitem(COMPUTED, "training", 2)
+    record = run(tmp_path, Asked(trials=2, only="GCN/Cora"))
+    done = [cell for cell in record["cells"] if cell["status"] == "done"]
+    assert [cell["code"] for cell in done] == ["data 1, training 2"] + ["data 1, training 1"] * 3
 
 
 def test_only_computes_what_it_names_and_keeps_the_rest(tmp_path):
@@ -195,6 +208,16 @@ def test_another_grid_is_another_estimate(tmp_path):
         assert len(cell["bound"]["points"]) == len(alphas)
     assert cell["bound"]["settings"]["epochs"] == 4
     assert cell["bound"]["device"] == "cpu"
+    # Its record alone says whether it is still the same: by its settings, or by its points where it has none.
+    mine = spec(grid=grid, **changes)
+    (planned,) = plan(mine, SMALL)
+    other = plan(spec(grid={"alphas": [0.5], "gammas": [1.0]}, **changes), SMALL)[0]
+    unsaid = cell | {"bound": {name: value for name, value in cell["bound"].items() if name != "settings"}}
+    for before in (cell, unsaid):
+        assert kept(mine, planned, before) == before
+        assert kept(mine, other, before) is None
+    assert kept(mine, planned.with_settings(epochs=5), cell) is None
+    assert kept(mine, planned.with_settings(trials=9), cell) == cell
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, OSError, ValueError, MemoryError])
@@ -243,6 +266,10 @@ def test_the_command_makes_the_record_again_or_says_no_more_than_it_knows(tmp_pa
     assert run(tmp_path, asked)["command"] == "graphmix reproduce mine --only '*/Cora' --trials 2 --epochs 5"
     again = run(tmp_path, Asked(trials=2, epochs=5, only="*/Citeseer"))
     assert again["command"] == "graphmix reproduce mine"
+    # A pattern that names no cell is refused by the command, so no record has it.
+    entries = [cell for cell in again["cells"] if cell["status"] == "to do"]
+    for cells in (again["cells"], entries, []):
+        assert assemble(spec(), Asked(only="x"), cells, None)["command"] == "graphmix reproduce mine"
 
 
 def test_a_damaged_cell_is_named(tmp_path):
