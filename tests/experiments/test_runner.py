@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.records import assemble, kept, source_commit
 from graphmix.experiments.runner import reproduce
-from graphmix.experiments.spec import parse
+from graphmix.experiments.spec import load_spec, names, parse
 from graphmix.experiments.versions import COMPUTED
 from graphmix.training import runs as engine
 
@@ -253,6 +254,34 @@ def test_a_trial_that_diverges_is_kept_and_named(tmp_path):
     assert cell["run"]["diverged"] == [0, 1]
     assert len(cell["run"]["test_accuracy"]) == 2
     assert None in cell["details"]["curves"]["train_loss"]["mean"]
+
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_committed_records_survive(name, tmp_path, monkeypatch):
+    """What was computed on a lent GPU is still what the code asks for: nothing is dropped, nothing judged otherwise."""
+    monkeypatch.setattr(engine, "train", None)
+    text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    before = json.loads(text)
+    (after,) = reproduce([load_spec(name)], Asked(), tmp_path, device="cpu", stored_only=True)
+    assert after["cells"] == before["cells"]
+    assert any(cell["status"] == "done" for cell in after["cells"])
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_commands_of_the_committed_records_run(name):
+    from typer.main import get_command
+
+    from graphmix.cli.main import app
+
+    words = shlex.split(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["command"])
+    assert words[:2] == ["graphmix", "reproduce"]
+    parsed = get_command(app).commands["reproduce"].make_context("reproduce", words[2:]).params
+    asked = Asked(**{part: parsed[part] for part in ("trials", "epochs", "seed", "only")})
+    assert plan(load_spec(parsed["spec"]), asked)
 
 
 def test_other_epochs_than_the_papers_are_not_judged(tmp_path):
