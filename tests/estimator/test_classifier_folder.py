@@ -33,7 +33,7 @@ def rewrite(folder, **changed):
 def test_a_description_that_was_changed_is_refused(saved):
     path = saved / "classifier.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"temperature": 15.0}))
-    with pytest.raises(RunError, match="is not as it was written"):
+    with pytest.raises(RunError, match="was changed after"):
         GraphMixClassifier.load(saved)
 
 
@@ -176,7 +176,7 @@ def test_half_a_description_is_refused(saved):
     with pytest.raises(RunError, match="cannot be read"):
         GraphMixClassifier.load(saved)
     path.write_text("[1]")
-    with pytest.raises(RunError, match="does not describe a classifier"):
+    with pytest.raises(RunError, match="JSON object"):
         GraphMixClassifier.load(saved)
 
 

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
 from graphmix.results.runs import fingerprint
@@ -35,7 +37,16 @@ def test_a_finished_run_reads_back(tmp_path, dataset):
     assert back.fit.config == CONFIG
     assert torch.equal(back.fit.predict(dataset[0]), run.fit.predict(dataset[0]))
     assert torch.equal(back.fit.history.loss, run.fit.history.loss)
-    torch.testing.assert_close(back.fit.test_accuracy, run.fit.test_accuracy)
+    for name in ("best_epoch", "val_score", "val_accuracy", "test_accuracy", "test_f1", "confusion", "reliability"):
+        assert torch.equal(getattr(back.fit, name), getattr(run.fit, name)), name
+
+
+def test_a_run_of_the_first_format_reads_back():
+    folder = Path(__file__).parents[1] / "old_files" / "run"
+    run = load_run(folder)
+    shares = 100 * run.fit.test_accuracy
+    assert shares.tolist() == pytest.approx(run.results["test_accuracy"], abs=1e-4)
+    assert run.fit.best_epoch.tolist() == run.results["best_epoch"]
 
 
 def test_results_say_everything(tmp_path, dataset):
@@ -154,12 +165,9 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path, dataset):
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path, dataset):
-    fcntl = pytest.importorskip("fcntl")
     (tmp_path / "run" / "parts").mkdir(parents=True)
-    with (tmp_path / "run" / ".lock").open("w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(RunError, match="being written by another process"):
-            train(*dataset, CONFIG, tmp_path / "run", device="cpu")
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(RunError, match="another process is writing"):
+        train(*dataset, CONFIG, tmp_path / "run", device="cpu")
 
 
 def test_a_damaged_part_is_named(tmp_path, dataset):
@@ -240,7 +248,7 @@ def test_a_run_of_a_network_of_ones_own(tmp_path, dataset):
     assert torch.equal(back.fit.predict(graph), run.fit.predict(graph))
     with pytest.raises(ConfigError, match="give it to load_run as `model`"):
         load_run(run.folder).fit.predict(graph)
-    with pytest.raises(RunError, match="another network"):
+    with pytest.raises(RunError, match="another model"):
         load_run(run.folder, wrap(Net(60, 9, graph.num_classes), mix_at="second"))
 
 

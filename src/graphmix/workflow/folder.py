@@ -33,7 +33,8 @@ from graphmix.evaluation.heldout import HeldOut
 from graphmix.files import is_leaving
 from graphmix.results.runs import versions
 from graphmix.storage.description import read_description, write_description
-from graphmix.storage.files import locked, write_bytes, write_json
+from graphmix.storage.files import write_bytes, write_json
+from graphmix.storage.lock import locked
 from graphmix.training import Config
 from graphmix.workflow.candidates import check_methods
 from graphmix.workflow.model import Model
