@@ -11,7 +11,7 @@ from torch import Tensor
 from graphmix.classifier.heldout import HeldOut
 from graphmix.classifier.problem import LINKS, NODES, Problem
 from graphmix.data import Graph, Split
-from graphmix.data.dual import SharedEnds
+from graphmix.data.packed import unpack_structure
 from graphmix.data.tables import Encoders, Structural
 from graphmix.data.tables.stored import is_text, real, text
 from graphmix.errors import DataError
@@ -24,14 +24,7 @@ def pack_problem(problem: Problem) -> dict[str, Tensor]:
     graph = problem.graph
     packed = {"y": graph.y}
     packed |= {"x": graph.x} if isinstance(graph.x, Tensor) else _pack_csr("x", graph.x.to_scipy())
-    if isinstance(graph.structure, SharedEnds):
-        packed["ends"] = graph.structure.ends
-    else:
-        # One direction is enough.
-        forward = graph.edge_index[0] < graph.edge_index[1]
-        packed["edges"] = graph.edge_index[:, forward]
-        if graph.edge_weights is not None:
-            packed["weights"] = graph.edge_weights[forward]
+    packed |= graph.structure.packed()
     if problem.user_x is not None:
         packed |= _pack_csr("users", problem.user_x)
     if problem.split is not None:
@@ -55,16 +48,13 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
     x: Any = packed.get("x")
     if x is None:
         x = _unpack_csr("x", packed)
-    edges: Any = [[], []] if task == LINKS else packed["edges"]
-    weights = None if task == LINKS else packed.get("weights")
-    graph = Graph.build(
-        x, edges, packed["y"], len(classes), text(described, "name"), classes, weights=weights, normalise=False
-    )
+    bare = Graph.build(x, [[], []], packed["y"], len(classes), text(described, "name"), classes, normalise=False)
+    graph = bare.with_structure(unpack_structure(packed, bare.num_nodes))
+    if ("ends" in packed) != (task == LINKS):
+        raise ValueError(f"the stored graph is not one of {task}")
     if task == LINKS:
-        ends = packed["ends"]
-        if ends.shape != (2, graph.num_nodes) or int(ends.min()) < 0 or int(ends.max()) >= len(names):
-            raise ValueError("the ends of the links are none")
-        graph = graph.with_structure(SharedEnds(ends))
+        if int(packed["ends"].max()) >= len(names):
+            raise ValueError(f"a link has an end beyond the {len(names)} ids")
     elif len(names) != graph.num_nodes:
         raise ValueError(f"there are {len(names)} ids for {graph.num_nodes} nodes")
     split = None
