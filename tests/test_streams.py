@@ -48,6 +48,20 @@ def test_copies_belong_to_their_trial_and_number_alone():
     assert torch.equal(both[1, 2:], Streams.from_seeds([9]).copies(2, 5).keys)
 
 
+@pytest.mark.gpu
+def test_a_draw_beyond_a_grids_second_dimension_has_the_cpus_bits():
+    # A grid's second dimension ends at 65,535 blocks of 256 words.
+    count = 65_536 * 256 + 300
+    try:
+        on_host, on_device = (Streams.from_seeds([3, 8], device).at(Purpose.WEIGHTS, 5) for device in ("cpu", "cuda"))
+        assert torch.equal(on_host.words(count), on_device.words(count).cpu())
+        entries = 67_200_000
+        on_host, on_device = (Streams.from_seeds([3], device).at(Purpose.WEIGHTS, 5) for device in ("cpu", "cuda"))
+        assert torch.equal(on_host.keep(entries, 0.2).words, on_device.keep(entries, 0.2).words.cpu())
+    finally:
+        module._steps.cache_clear()
+
+
 def test_uniform_numbers_are_uniform_and_below_one():
     numbers = Streams.from_seeds([0, 1]).at(Purpose.WEIGHTS).uniform(100_000)
     assert 0 <= numbers.min() < numbers.max() < 1

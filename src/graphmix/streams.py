@@ -1,10 +1,9 @@
-"""Random streams that belong to trials.
+"""Random streams, one per trial.
 
-A trial's random numbers are a pure function of (its seed, what they are for, the epoch, their position).
-Nothing depends on which trials run beside it, so trial 7 of 100 draws what trial 7 draws alone. That rules out
-`torch.Generator`, whose numbers depend on the shape of the whole batch; a counter-based hash (SplitMix64,
-Steele, Lea and Flood, 2014) gives every trial its own stream in one vectorised expression, bit for bit the same
-on every device.
+A trial's random numbers are a pure function of its seed, their purpose, the epoch and their position. They do not
+depend on the other trials in the batch: trial 7 of 100 draws what trial 7 draws alone. `torch.Generator` cannot do
+that, because its numbers depend on the shape of the whole batch. A counter-based hash (SplitMix64, Steele, Lea and
+Flood, 2014) can: one vectorised expression gives every trial its own stream, with the same bits on every device.
 
 Example:
     >>> streams = Streams.from_seeds([0, 1, 2])
@@ -28,7 +27,7 @@ except ImportError:  # Triton comes with CUDA builds of torch only
     triton_streams = None  # type: ignore[assignment]
 
 WORD_BITS = 64
-# A dropout rate is rounded to this many binary digits; the rescaling uses the rounded rate, so nothing is biased.
+# A dropout rate is rounded to this many binary digits. The rescaling uses the rounded rate, so there is no bias.
 RATE_BITS = 16
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit number: 2^64 / golden ratio
@@ -37,7 +36,7 @@ _MIX_2 = -7723592293110705685  # 0x94D049BB133111EB
 
 
 class Purpose(enum.IntEnum):
-    """What a random number is for. Values are part of a run's identity: never renumber them."""
+    """What a random number is for. Never renumber: the values decide which numbers a run draws."""
 
     WEIGHTS = 0
     COIN = 1
@@ -51,11 +50,11 @@ class Purpose(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Keep:
-    """Which entries survive dropout, one bit each.
+    """Which entries dropout keeps, one bit per entry.
 
     Attributes:
         words: int64 `[trials, ceil(entries / 64)]`; bit `i % 64` of word `i // 64` is 1 where entry i is kept.
-        scale: what a kept entry is multiplied by, 1 / P(kept).
+        scale: factor for kept entries, 1 / P(kept).
     """
 
     words: Tensor
@@ -64,12 +63,12 @@ class Keep:
 
 @dataclass
 class Noise:
-    """One step's random numbers, drawn in order: each call moves on to fresh ones.
+    """The random numbers of one step, drawn in order: every call gives new ones.
 
     Attributes:
         keys: int64 `[trials]`, the streams' keys.
         purpose: what the numbers are for.
-        epoch: when: a number, or int64 `[1]` on the keys' device, read when the numbers are drawn.
+        epoch: a number, or int64 `[1]` on the keys' device, which is read when the numbers are drawn.
     """
 
     keys: Tensor
@@ -78,22 +77,22 @@ class Noise:
     _draws: int = 0
 
     def words(self, count: int) -> Tensor:
-        """Draw 64 random bits at a time: int64 `[trials, count]`."""
+        """Draw words of 64 random bits: int64 `[trials, count]`."""
         self._draws += 1
         return _draw_words(self.keys, (int(self.purpose) << 60) + self._draws, self.epoch, count)
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
-        # 24 bits fill a float32's mantissa; more would round up to 1.
+        # 24 bits fill a float32's mantissa. With more, the largest would round up to 1.
         return _shift_right(self.words(count), 40).float() * 2.0**-24
 
     def keep(self, entries: int, rate: float) -> Keep:
-        """Draw which of `entries` survive dropout at `rate`, as packed bits."""
+        """Draw which of `entries` dropout at `rate` keeps, as packed bits."""
         digits, kept = binary_digits(1.0 - rate)
         count = -(-entries // WORD_BITS)
         if len(digits) == 1:
             return Keep(self.words(count), 1.0 / kept)
-        # An entry's bits are at its place however many are drawn.
+        # The bits of an entry depend on its position, not on how many entries there are.
         draws = self.words(count * len(digits)).unflatten(1, (count, len(digits))).unbind(2)
         # Horner's rule on the binary expansion of P(kept), 64 entries at a time: from the last digit up, OR with
         # fresh bits where the digit is 1 (p -> (1 + p) / 2), AND where it is 0 (p -> p / 2).
@@ -123,7 +122,7 @@ class Streams:
         return Noise(self.keys, purpose, epoch)
 
     def copies(self, first: int, last: int) -> "Streams":
-        """Branch each trial's stream into copies first … last - 1, say for the K target passes: trial by trial."""
+        """Split each trial's stream into copies first … last - 1 (the K target passes), trial by trial."""
         numbers = torch.arange(first + 1, last + 1, device=self.keys.device)
         return replace(self, keys=_mix(self.keys[:, None] + numbers * _MIX_2).flatten())
 
@@ -137,7 +136,7 @@ class Streams:
 
 
 def binary_digits(probability: float) -> tuple[list[bool], float]:
-    """Round a probability to `RATE_BITS` binary digits, trailing zeros dropped; return them and its new value."""
+    """Round a probability to `RATE_BITS` binary digits; return them without trailing zeros, and the rounded value."""
     numerator = min(max(round(probability * 2**RATE_BITS), 1), 2**RATE_BITS - 1)
     digits = [bool(numerator >> (RATE_BITS - 1 - place) & 1) for place in range(RATE_BITS)]
     while not digits[-1]:
@@ -146,9 +145,9 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
 
 
 def _draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:
-    # SplitMix64 from the state key + place, the place being the mixed number of the draw and its epoch. Both are well
-    # mixed, so every draw of every trial starts at a random state of 2^64; that two of a run's draws overlap is as good
-    # as impossible.
+    # SplitMix64 from the state key + place, where place hashes the number of the draw and the epoch. Both are well
+    # mixed, so every draw of every trial starts at a random one of 2^64 states, and overlaps are practically
+    # impossible.
     if triton_streams is not None and keys.is_cuda:
         return triton_streams.draw_words(keys, draw, epoch, count)
     place = _mix_number(draw + (int(epoch) << 16))
@@ -161,7 +160,7 @@ def _steps(count: int, device: torch.device) -> Tensor:
 
 
 def _shift_right(words: Tensor, bits: int) -> Tensor:
-    # torch's >> keeps the sign; a hash needs zeros shifted in.
+    # torch's >> repeats the sign bit; the hash needs zeros.
     return (words >> bits) & ((1 << (WORD_BITS - bits)) - 1)
 
 
@@ -172,7 +171,7 @@ def _mix(words: Tensor) -> Tensor:
 
 
 def _mix_number(number: int) -> int:
-    # The same hash on the host: as a plain number it costs the device no transfer.
+    # The same hash on the host: a plain number needs no transfer to the device.
     mask = (1 << WORD_BITS) - 1
     number = ((number ^ number >> 30) * _MIX_1) & mask
     number = ((number ^ number >> 27) * _MIX_2) & mask

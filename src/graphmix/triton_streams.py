@@ -1,24 +1,26 @@
-"""The trials' random words on CUDA: `streams`' hash, bit for bit, in one kernel instead of two dozen."""
+"""The random words of `streams` on CUDA: the same bits, from one kernel instead of two dozen."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from graphmix.cuda_grid import flat_grid
+
 _BLOCK = 256
 
 
 def draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:
-    """Draw 64 random bits at a time: int64 `[trials, count]` from keys int64 `[trials]`.
+    """Draw words of 64 random bits: int64 `[trials, count]` from keys int64 `[trials]`.
 
-    The epoch may be a tensor on the device: a captured graph then draws fresh numbers whenever it is replayed.
+    The epoch may be a tensor on the device: a captured graph then draws new numbers every time it is replayed.
     """
     when = epoch if isinstance(epoch, Tensor) else torch.full((1,), epoch, device=keys.device)
     out = torch.empty(keys.shape[0], count, device=keys.device, dtype=torch.int64)
     if out.numel():
-        grid = (keys.shape[0], triton.cdiv(count, _BLOCK))
+        per_trial, programs = flat_grid(keys.shape[0], count, _BLOCK)
         with torch.cuda.device_of(keys):
-            _words_kernel[grid](keys, out, when, draw, count, BLOCK=_BLOCK, num_warps=4)
+            _words_kernel[(programs,)](keys, out, when, draw, count, per_trial, BLOCK=_BLOCK, num_warps=4)
     return out
 
 
@@ -29,11 +31,12 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> 31)
 
 
-# The scalars change with every call: specialising on their values would compile a kernel each time.
-@triton.jit(do_not_specialize=["draw", "count"])
-def _words_kernel(keys, out, epoch, draw, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
-    trial = tl.program_id(0).to(tl.int64)
-    position = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+# These numbers differ between calls: if Triton specialised on their values, it would compile a kernel for each.
+@triton.jit(do_not_specialize=["draw", "count", "per_trial"])
+def _words_kernel(keys, out, epoch, draw, count, per_trial, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+    trial = (tl.program_id(0) // per_trial).to(tl.int64)
+    # 64 bits: one trial may draw 2^31 words and more.
+    position = (tl.program_id(0) % per_trial).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     place = _mix(draw.to(tl.uint64) + (tl.load(epoch).to(tl.uint64) << 16))
     state = tl.load(keys + trial).to(tl.uint64) + place
     word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)

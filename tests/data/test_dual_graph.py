@@ -154,7 +154,7 @@ def test_too_many_pairs_are_counted_but_not_listed():
     links = np.stack([np.zeros(5001, dtype=np.int64), np.arange(1, 5002)])
     graph = implicit(links, 5002)
     assert graph.num_edges == 5001 * 5000 // 2
-    with pytest.raises(DataError, match=r"12,502,500 pairs of links .* than the 10,000,000 .* use a gcn"):
+    with pytest.raises(DataError, match=r"12,502,500 pairs of links .* 10,000,000 .* use a gcn"):
         _ = graph.edge_index
     assert graph.propagation.shape == (5001, 5001)
 

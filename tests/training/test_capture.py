@@ -1,13 +1,88 @@
 """Epochs as CUDA graphs do what epochs do."""
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
 from graphmix import Config, Streams, Task, build_model, build_optimizer, evaluate, fit, step_loss, synthetic
+from graphmix.training.capture import Captured, on_side_stream
 
-pytestmark = pytest.mark.gpu
+
+class Recorded:
+    """Stands in for a CUDA graph where there is no CUDA: notes what is asked of it."""
+
+    calls: list
+
+    def capture_begin(self, **options):
+        self.calls.append(("begin", options["capture_error_mode"]))
+
+    def capture_end(self):
+        self.calls.append("end")
+
+    def replay(self):
+        self.calls.append("replay")
 
 
+@pytest.fixture
+def calls(monkeypatch):
+    noted = []
+    monkeypatch.setattr(Recorded, "calls", noted, raising=False)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Recorded)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 0))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    return noted
+
+
+def test_the_second_call_is_captured_and_other_threads_may_allocate_meanwhile(calls):
+    captured = Captured(calls.append)
+    for argument in (1, 1, 2, 1):
+        captured(argument)
+    assert calls == [1, ("begin", "thread_local"), 1, "end", "replay", 2, "replay"]
+
+
+def test_a_capture_that_fails_is_ended(calls):
+    def work():
+        calls.append("work")
+        assert gc.isenabled(), "the first call runs without a capture"
+
+    captured = Captured(work)
+    captured()
+    with pytest.raises(AssertionError):
+        captured()
+    assert calls[-2:] == ["work", "end"]
+    assert gc.isenabled()
+
+
+@pytest.mark.gpu
+def test_a_capture_survives_an_allocation_in_another_thread():
+    device = torch.device("cuda:0")
+    total = torch.zeros(1, device=device)
+    held = []
+
+    def allocate():
+        # Larger than anything the allocator has kept: it must ask CUDA.
+        held.append(torch.empty(2**28, device=device, dtype=torch.uint8))
+
+    def work():
+        total.add_(1)
+        if torch.cuda.is_current_stream_capturing():
+            other.submit(allocate).result(timeout=60)
+        total.add_(1)
+
+    torch.cuda.empty_cache()
+    reserved = torch.cuda.memory_reserved(device)
+    with ThreadPoolExecutor(1) as other, on_side_stream(device):
+        captured = Captured(work)
+        for _ in range(3):
+            captured()
+    assert len(held) == 1
+    assert torch.cuda.memory_reserved(device) >= reserved + 2**28
+    assert total.item() == 6
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize(
     "choices",
     [{}, {"reading": "released"}, {"method": "supervised"}, {"hidden_dropout": 0.5, "bias": True, "unlabeled": 40}],
@@ -34,6 +109,7 @@ def test_replayed_epochs_equal_a_plain_loop(choices):
     torch.testing.assert_close(captured.history.loss, losses.T, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.gpu
 def test_two_runs_give_the_same_bits():
     graph, split = synthetic(nodes=400, features=100, seed=5)
     config = Config.for_dataset("", trials=5, epochs=60, reading="released", gamma=1.0)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
 from graphmix.errors import DataError
-from graphmix.workflow.neighbours import count_components, degrees, joined, neighbours_of, spread
 from graphmix.workflow.survey import survey
 
 
@@ -53,19 +52,12 @@ def test_only_the_labels_of_the_mask_are_read():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 5))
-def test_a_dual_graph_is_counted_as_if_its_edges_were_listed(seed, links, users):
+def test_a_dual_graph_is_surveyed_as_if_its_edges_were_listed(seed, links, users):
     rng = np.random.default_rng(seed)
     ends = rng.integers(users, size=(2, links))
     graph = dual(ends, users, rng.integers(3, size=links), num_classes=3)
     listed = graph.with_structure(Edges(graph.edge_index, links))
-    labels, mask = graph.y.numpy(), rng.random(links) < 0.6
-    assert (degrees(graph) == degrees(listed)).all()
-    assert (spread(graph, mask) == spread(listed, mask)).all()
-    assert count_components(graph) == count_components(listed)
-    ours, theirs = joined(graph, mask, labels), joined(listed, mask, labels)
-    assert (ours.edges, ours.same, ours.ends.tolist()) == (theirs.edges, theirs.same, theirs.ends.tolist())
-    for node in range(links):
-        assert neighbours_of(graph, node).tolist() == neighbours_of(listed, node).tolist()
+    mask = rng.random(links) < 0.6
     assert survey(graph, mask) == survey(listed, mask)
 
 

@@ -1,32 +1,33 @@
-"""Links become nodes: the dual graph, in which classifying links is classifying nodes (Taskar et al., 2004).
+"""The dual graph: its nodes are links, so that classifying links is classifying nodes (Taskar et al., 2004).
 
-Two links are joined when they share a user. Their number grows with the sum of squared degrees, so nothing here
-writes them out unless asked. With B the incidence `[users, links]` and Q the links of each unordered pair of
-different users `[pairs, links]`, both of 0 and 1,
+Two links are joined if they share a user. The number of such pairs grows with the sum of squared degrees, so they are
+only listed on request. With B the incidence `[users, links]` and Q the links of each unordered pair of different users
+`[pairs, links]`, both of 0 and 1,
 
     A + I = BᵀB - QᵀQ.
 
-BᵀB counts the users two links share. That is 2 for links between the same two users, whichever way they point, and
-for a link and itself; taking off 1 for each pair leaves 1. A link from a user to itself has one end: it is one entry
-in B and none in Q, and BᵀB is right for it as it stands.
+BᵀB counts the users that two links share. It counts 2 for links between the same two users, in either direction, and
+for a link and itself; subtracting 1 for each pair leaves 1. A link from a user to itself has one end: it is one entry
+in B and none in Q, and BᵀB is already 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.data.checks import check_edges
 from graphmix.data.graph import Graph
+from graphmix.data.structure import EdgeCounts, Floats, Ints, Mask, count_components
 from graphmix.errors import DataError
 from graphmix.sparse import Chain, SparseMatrix
 
-# As an edge list, this many pairs take a third of a gigabyte, and several times that while they are found.
+# A list of this many pairs takes a third of a gigabyte, and several times that while it is made.
 MOST_LISTED = 10_000_000
 
 
@@ -40,19 +41,19 @@ def dual(
 ) -> Graph:
     """Make the graph whose nodes are links.
 
-    A node's features are the two ends of its link, one column per user, row-normalised: 1/2 at each end, 1 at the
-    only end of a self-loop. They do not tell one end from the other.
+    The features of a node are the two ends of its link, one column per user, row-normalised: 1/2 at each end, or 1 at
+    the only end of a self-loop. They do not distinguish the two ends.
 
     Args:
-        links: `[2, links]` of user numbers; repeats, links back and self-loops are links of their own.
-        num_users: how many users there are, with links or without.
-        y: `[links]` of class numbers, -1 for unknown: a signed link's class is 0 or 1, not its sign.
+        links: `[2, links]` of user numbers; repeated links, links back and self-loops each count as a link.
+        num_users: number of users, with links or without.
+        y: `[links]` of class numbers, -1 for unknown; the class of a signed link is 0 or 1, not its sign.
         num_classes: as for `Graph.build`.
         name: what to call the graph.
         class_names: `[classes]`.
 
     Raises:
-        DataError: something in the input is wrong; the message names it.
+        DataError: the input is invalid; the message says where.
 
     Example:
         >>> dual(links=[[0, 1, 3], [1, 2, 0]], num_users=4, y=[0, 1, 1])
@@ -72,7 +73,7 @@ def dual(
 
 @dataclass(frozen=True, eq=False)
 class SharedEnds:
-    """The structure of a dual graph: two nodes are joined when their links share an end.
+    """The structure of a dual graph: two nodes are joined if their links share an end.
 
     Attributes:
         ends: int64 `[2, links]`.
@@ -87,17 +88,17 @@ class SharedEnds:
 
     @property
     def weights(self) -> Tensor | None:
-        """None: two links share a user or do not."""
+        """None: all weights are 1."""
         return None
 
     @cached_property
     def num_edges(self) -> int:
-        """How many pairs of links share a user: each node's degree, summed and halved."""
-        return int(self._degrees.sum() - self._degrees.size) // 2
+        """Number of pairs of links that share a user: half the sum of the degrees."""
+        return int(self.degrees.sum()) // 2
 
     @cached_property
     def num_propagated(self) -> int:
-        """An entry per end of a link and one more where it has two, in each of the two factors."""
+        """In each of the two factors, an entry per end of a link and one more if it has two."""
         users, pairs = self._incidence
         return 2 * int(users.nnz + pairs.nnz)
 
@@ -107,7 +108,7 @@ class SharedEnds:
         if self.num_edges == 0:
             return None
         users, pairs = self._incidence
-        scale = sp.diags_array(self._degrees.astype(np.float64) ** -0.5)
+        scale = sp.diags_array((self.degrees + 1).astype(np.float64) ** -0.5)
         left = scale @ sp.hstack([users.T, -pairs.T])
         right = sp.vstack([users, pairs]) @ scale
         return Chain((SparseMatrix.from_scipy(left), SparseMatrix.from_scipy(right))).to(self.ends.device)
@@ -117,18 +118,65 @@ class SharedEnds:
         """Every pair of links that share a user, listed on first use: int64 `[2, 2 * edges]`.
 
         Raises:
-            DataError: there are more than `MOST_LISTED`.
+            DataError: there are more pairs than `MOST_LISTED`.
         """
         if self.num_edges > MOST_LISTED:
             raise DataError(
-                f"{self.num_edges:,} pairs of links share a user, more than the {MOST_LISTED:,} that are listed; "
-                "use a gcn, which needs no list"
+                f"{self.num_edges:,} pairs of links share a user, and at most {MOST_LISTED:,} can be listed; use "
+                "a gcn, which needs no list"
             )
         users, _ = self._incidence
         shared = sp.csr_array(users.T @ users)
         shared.sort_indices()
         row, col = np.repeat(np.arange(shared.shape[0]), np.diff(shared.indptr)), shared.indices.astype(np.int64)
         return torch.from_numpy(np.stack([row, col])[:, row != col]).to(self.ends.device)
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """Number of neighbours of each link: the row sums of BᵀB - QᵀQ, less 1."""
+        users, pairs = self._incidence
+        degrees: Ints = users.T @ users.sum(axis=1) - pairs.T @ pairs.sum(axis=1) - 1
+        return degrees
+
+    @property
+    def strengths(self) -> Floats:
+        """The degrees: all weights are 1."""
+        return self.degrees.astype(np.float64)
+
+    def edges_between(self, nodes: Mask, labels: Ints, num_classes: int) -> EdgeCounts:
+        """Count the edges between the given nodes by their labels: those of BᵀB, less those that QᵀQ counts again."""
+        place = np.flatnonzero(nodes)
+        ones = np.ones(place.size, dtype=np.int64)
+        class_of = sp.csr_array((ones, (np.arange(place.size), labels[place])), shape=(place.size, num_classes))
+        edges, same, ends = 0, 0, np.zeros(num_classes, dtype=np.int64)
+        for sign, incidence in zip((1, -1), self._incidence, strict=True):
+            # Links with a user (or pair) in common are all joined to one another.
+            by_class = sp.csr_array(incidence[:, place] @ class_of)
+            size = by_class.sum(axis=1)
+            edges += sign * int((size * (size - 1) // 2).sum())
+            same += sign * int((by_class.data * (by_class.data - 1) // 2).sum())
+            ends += sign * (by_class.T @ (size - 1))
+        return EdgeCounts(edges, same, ends)
+
+    def with_neighbours(self, nodes: Mask) -> Mask:
+        """Return the given links and all that share a user with them."""
+        ends = self.ends.cpu().numpy()
+        users = np.zeros(ends.max() + 1, dtype=np.bool_)
+        users[ends[:, nodes]] = True
+        reached: Mask = users[ends].any(axis=0)
+        return reached
+
+    def neighbours_of(self, node: int) -> Ints:
+        """Return the links that share a user with one link, in increasing order."""
+        ends = self.ends.cpu().numpy()
+        sharing: Ints = np.flatnonzero(np.isin(ends, ends[:, node]).any(axis=0))
+        others: Ints = sharing[sharing != node]
+        return others
+
+    def count_components(self) -> int:
+        """Count the connected components: as many as the links form among the users."""
+        users = np.unique(self.ends.cpu().numpy(), return_inverse=True)[1].reshape(2, -1)
+        return count_components(users, int(users.max()) + 1)
 
     def to(self, device: torch.device | str) -> "SharedEnds":
         """Move to a device."""
@@ -138,9 +186,21 @@ class SharedEnds:
         """Put the links into another order."""
         return SharedEnds(self.ends[:, order])
 
+    def packed(self) -> dict[str, Tensor]:
+        """Return the links as `ends`."""
+        return {"ends": self.ends}
+
+    @classmethod
+    def from_packed(cls, packed: Mapping[str, Tensor], num_nodes: int) -> Self:
+        """Read back what `packed` returned, and validate it; the number of users is not stored with it."""
+        ends = packed["ends"]
+        if ends.shape != (2, num_nodes) or ends.dtype != torch.int64 or int(ends.min()) < 0:
+            raise DataError(f"the ends of {num_nodes} links must be user numbers [2, {num_nodes}] from 0 up")
+        return cls(ends)
+
     @cached_property
     def _incidence(self) -> tuple[sp.csr_array, sp.csr_array]:
-        """B and Q, without rows of users who have no link."""
+        """B and Q, without the rows of users that have no link."""
         ends = np.sort(self.ends.cpu().numpy(), axis=0)
         place = np.arange(ends.shape[1])
         two = ends[0] != ends[1]
@@ -148,15 +208,8 @@ class SharedEnds:
         pairs = _membership(ends[0, two] * (ends.max() + 1) + ends[1, two], place[two], place.size)
         return users, pairs
 
-    @cached_property
-    def _degrees(self) -> NDArray[np.int64]:
-        """Row sums of A + I: int64 `[links]`."""
-        users, pairs = self._incidence
-        degrees: NDArray[np.int64] = users.T @ users.sum(axis=1) - pairs.T @ pairs.sum(axis=1)
-        return degrees
 
-
-def _membership(group: NDArray[np.int64], place: NDArray[np.int64], links: int) -> sp.csr_array:
-    """Say which links belong to each group: 0/1 `[groups, links]`, a row per group that has any."""
+def _membership(group: Ints, place: Ints, links: int) -> sp.csr_array:
+    """Return which links belong to each group: 0/1 `[groups, links]`, a row per group with at least one link."""
     held, row = np.unique(group, return_inverse=True)
     return sp.csr_array((np.ones(place.size, dtype=np.int64), (row, place)), shape=(held.size, links))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from graphmix.data.checks import as_features, check_edges, check_labels, check_weights, count_classes, undirected, weigh
+from graphmix.data.checks import as_features, check_labels, count_classes
 from graphmix.data.features import Features, row_normalise
 from graphmix.data.structure import Edges, Structure
 from graphmix.errors import DataError
@@ -23,7 +23,7 @@ class Graph:
 
     Attributes:
         x: float32 `[nodes, features]`.
-        structure: how the nodes hang together: a list of edges, or the ends that links share.
+        structure: which nodes are joined: a list of edges, or the ends that links share.
         y: int64 `[nodes]`, in 0 … classes - 1, or -1 where the label is unknown.
         num_classes: how many classes there are, seen in `y` or not.
         name: what to call the graph in messages and results.
@@ -77,12 +77,7 @@ class Graph:
         names = None if class_names is None else tuple(class_names)
         labels = check_labels(y, nodes)
         classes = count_classes(labels, num_classes, names)
-        pairs = check_edges(edges, nodes)
-        if weights is None:
-            structure = Edges(undirected(pairs, nodes), nodes)
-        else:
-            index, weighed = weigh(pairs, check_weights(weights, pairs.shape[1]), nodes)
-            structure = Edges(index, nodes, weighed)
+        structure = Edges.build(edges, nodes, weights)
         return cls(features, structure, torch.from_numpy(labels), classes, name, names)
 
     def __repr__(self) -> str:

@@ -24,7 +24,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphmix.sparse.matrix import SparseMatrix
+from graphmix.errors import ConfigError
+from graphmix.sparse.matrix import MOST_NONZEROS, SparseMatrix
 from graphmix.sparse.ops import _bag, unpack
 from graphmix.streams import Keep
 
@@ -68,7 +69,11 @@ def attend(
 
     Returns:
         `[blocks, nodes, heads, width]`.
+
+    Raises:
+        ConfigError: the edges of all heads are more than `MOST_NONZEROS`.
     """
+    _check_size(neighbours.matrix.nonzeros, values.shape[2])
     words, scale = (None, 1.0) if keep is None else (keep.words, keep.scale)
     if has_kernels() and values.is_cuda:
         fused: Tensor = triton_attention.Attend.apply(source, target, values, neighbours.matrix, slope, words, scale)
@@ -78,6 +83,15 @@ def attend(
     flat = source.flatten(1), target.flatten(1), values.flatten(1, 2)
     attended: Tensor = _Attend.apply(*flat, single, slope, words, scale)
     return attended.view(values.shape)
+
+
+def _check_size(nonzeros: int, heads: int) -> None:
+    # Every head has a dropout bit for every edge, and positions of bits are int32.
+    if nonzeros * heads > MOST_NONZEROS:
+        raise ConfigError(
+            f"{heads} attention heads over {nonzeros:,} edges and self-loops are {nonzeros * heads:,} weights; at most "
+            f"{MOST_NONZEROS:,} are supported: use fewer `heads`"
+        )
 
 
 def has_kernels() -> bool:

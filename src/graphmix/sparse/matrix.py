@@ -1,4 +1,4 @@
-"""A sparse matrix in CSR form, with what products over the trial axis need kept beside it; and a product of some."""
+"""A sparse matrix in CSR form that keeps what products over the trial axis need, and a product of several."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +10,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphmix.errors import ConfigError
+from graphmix.errors import ConfigError, DataError
+from graphmix.streams import WORD_BITS
+
+# Positions are int32. Kernels read a row in steps of up to 64 and count past its end, so the last 64 are left free.
+MOST_NONZEROS = 2**31 - 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +35,21 @@ class SparseMatrix:
     _tilings: dict[tuple[int, int], "Tiling"] = field(default_factory=dict, init=False, repr=False)
     _largest: dict[int, "Tiling"] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        check_size(self.shape, self.values.numel())
+
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray) -> "SparseMatrix":
-        """Convert any scipy sparse matrix; explicit zeros go, repeated entries are summed."""
+        """Convert any scipy sparse matrix: drop explicit zeros, sum repeated entries.
+
+        Raises:
+            DataError: it has more rows, columns or non-zeros than `MOST_NONZEROS`.
+        """
         csr = sp.csr_array(matrix, dtype=np.float32, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
+        # Before the conversion to int32, which would wrap without an error.
+        check_size((csr.shape[0], csr.shape[1]), csr.nnz)
         return cls(
             torch.from_numpy(csr.indptr.astype(np.int32)),
             torch.from_numpy(csr.indices.astype(np.int32)),
@@ -82,10 +95,13 @@ class SparseMatrix:
     def tiled(self, trials: int, copies: int = 1) -> "Tiling":
         """Repeat the matrix along a block diagonal, `copies` times for each trial.
 
-        The result is `[trials * copies * rows, trials * columns]`: a trial's copies stand below one another. The first
-        trials of a larger tiling are a smaller one: only the largest takes memory, others are views of it.
+        The result is `[trials * copies * rows, trials * columns]`, a trial's copies one below the other. A smaller
+        tiling is the beginning of a larger one: only the largest takes memory, the others are views of it.
+
+        Raises:
+            ConfigError: the repeated matrix has more entries than `MOST_NONZEROS`.
         """
-        # Threads share this: each step below leaves the dict fit for the others, and at worst one works in vain.
+        # Threads share the dict: each step below leaves it valid, and at worst a tiling is computed twice.
         tiling = self._tilings.get((trials, copies))
         if tiling is None:
             blocks = trials * copies
@@ -102,8 +118,13 @@ class SparseMatrix:
 
     def _tile(self, trials: int, copies: int) -> "Tiling":
         blocks = trials * copies
-        if blocks * max(self.nonzeros, self.shape[1]) >= 2**31:
-            raise ConfigError(f"{blocks} copies of {self.nonzeros:,} non-zeros are too many at once; lower --chunk")
+        # Dropout draws whole words for every copy, so its bits are a few more than the non-zeros.
+        padded = -(-self.nonzeros // WORD_BITS) * WORD_BITS
+        if blocks * max(padded, self.shape[1]) > MOST_NONZEROS:
+            raise ConfigError(
+                f"{blocks} copies of a matrix with {self.nonzeros:,} non-zeros exceed {MOST_NONZEROS:,}; train fewer "
+                "trials at once (`chunk`)"
+            )
         block = torch.arange(blocks, device=self.col.device, dtype=torch.int32)[:, None]
         end = torch.full((1,), blocks * self.nonzeros, device=self.col.device, dtype=torch.int32)
         return Tiling(
@@ -111,6 +132,13 @@ class SparseMatrix:
             (block // copies * self.shape[1] + self.col).flatten(),
             self.values.repeat(blocks),
         )
+
+
+def check_size(shape: tuple[int, int], nonzeros: int) -> None:
+    """Raise DataError unless int32 positions can address a matrix of this shape with this many non-zeros."""
+    for count, what in ((nonzeros, "non-zeros"), (shape[0], "rows"), (shape[1], "columns")):
+        if count > MOST_NONZEROS:
+            raise DataError(f"a sparse matrix has {count:,} {what}; at most {MOST_NONZEROS:,} are supported")
 
 
 class Tiling(NamedTuple):
@@ -123,10 +151,10 @@ class Tiling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A product of sparse matrices that is never written out, for when the factors are far smaller than it.
+    """A product of sparse matrices that is never written out, for factors that are far smaller than their product.
 
     Attributes:
-        factors: each `[rows, columns]`, as many columns as the next has rows.
+        factors: each `[rows, columns]`, with as many columns as the next has rows.
     """
 
     factors: tuple[SparseMatrix, ...]
@@ -138,12 +166,12 @@ class Chain:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the product: (rows, columns)."""
+        """Shape of the product: (rows, columns)."""
         return self.factors[0].shape[0], self.factors[-1].shape[1]
 
     @cached_property
     def transposed(self) -> "Chain":
-        """The transpose, of the factors' own, computed once."""
+        """The transpose, from the factors' transposes, computed once."""
         return Chain(tuple(factor.transposed for factor in reversed(self.factors)))
 
     def to(self, device: torch.device | str) -> "Chain":

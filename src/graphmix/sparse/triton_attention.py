@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from graphmix.cuda_grid import check_grid
 from graphmix.sparse.matrix import SparseMatrix
 
 _LANES = 64  # values one program sums up: the width of a head, for as many pairs as fit beside each other
@@ -65,8 +66,10 @@ def _launch(
     lanes = triton.next_power_of_2(width)
     together = max(1, _LANES // lanes)
     per_row = max(1, matrix.nonzeros // nodes)
+    grid = (nodes, triton.cdiv(blocks * heads, together))
+    check_grid(*grid)
     with torch.cuda.device_of(tensors[2]):
-        kernel[(nodes, triton.cdiv(blocks * heads, together))](
+        kernel[grid](
             matrix.crow,
             matrix.col,
             words if words is not None else matrix.col,

@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from graphmix.cuda_grid import check_grid
 from graphmix.sparse.matrix import SparseMatrix
 
 _LANES = 64  # values one program sums up: columns of the operand, for as many trials as fit beside each other
@@ -43,8 +44,10 @@ def product(
     lanes = min(triton.next_power_of_2(width), _LANES)
     together = _LANES // lanes
     per_row = max(1, matrix.nonzeros // max(1, matrix.shape[0]))
+    grid = (matrix.shape[0], triton.cdiv(blocks, together), triton.cdiv(width, lanes))
+    check_grid(*grid)
     with torch.cuda.device_of(dense):
-        _product_kernel[(matrix.shape[0], triton.cdiv(blocks, together), triton.cdiv(width, lanes))](
+        _product_kernel[grid](
             matrix.crow,
             matrix.col,
             matrix.values,

@@ -1,8 +1,8 @@
 """Epochs as CUDA graphs.
 
-An epoch of a hundred trials is some four hundred kernels of a few microseconds each, and starting them from Python
-takes four times as long as running them. A CUDA graph is started as one. The shapes of an epoch depend on how many
-coins show heads and on whether the ramp-up has begun, so there is a graph for each such pair that comes up twice.
+An epoch of a hundred trials is about four hundred kernels of a few microseconds each. Starting them from Python takes
+four times as long as running them; a CUDA graph starts them all at once. The shapes of an epoch depend on how many
+coins show heads and on whether the ramp-up has begun, so each such pair that occurs twice has a graph.
 """
 
 import contextlib
@@ -16,9 +16,10 @@ from graphmix.sparse.ops import has_kernels
 
 
 class Captured:
-    """A function of a few small arguments, run as a CUDA graph from the second time with the same arguments on.
+    """A function that runs as a CUDA graph from its second call with the same arguments on.
 
-    The function must read and write device tensors that stay in place, wait for nothing, and return nothing.
+    The function must read and write device tensors that stay in place. It must not wait for the device, and it returns
+    nothing.
     """
 
     def __init__(self, function: Callable[..., None]):
@@ -27,9 +28,9 @@ class Captured:
         self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, *arguments: Hashable) -> None:
-        """Run the function, or replay it."""
+        """Run the function, or replay its graph."""
         if arguments not in self._graphs:
-            # As usual the first time: that compiles kernels and fills caches, which a capture may not.
+            # The first call runs without a graph: it compiles kernels and fills caches, which a capture cannot.
             self._graphs[arguments] = None
             self._function(*arguments)
             return
@@ -41,11 +42,15 @@ class Captured:
     def _capture(self, arguments: tuple[Hashable, ...]) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
-        # torch.cuda.graph() would also collect garbage and empty the cache, at every one of dozens of captures.
+        # torch.cuda.graph() would also collect garbage and empty the cache, in each of dozens of captures.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            graph.capture_begin(pool=self._pool)
+            # By default ("global") a cudaMalloc in any thread of the process fails and invalidates the capture, as when
+            # a notebook or a server computes beside the training. "thread_local" forbids such calls in this thread
+            # only. Allocations on the captured stream are not affected: torch permits those itself, in the thread of
+            # the backward pass too.
+            graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
                 self._function(*arguments)
             finally:
@@ -57,19 +62,19 @@ class Captured:
 
 
 def capturable(device: torch.device) -> bool:
-    """Whether epochs can be captured there: on CUDA, with Triton's kernels; torch's own ask the host for the epoch."""
+    """Whether epochs can be captured: on CUDA with Triton's kernels. Without them the host must know the epoch."""
     return device.type == "cuda" and has_kernels()
 
 
 @functools.lru_cache
 def _side_stream(device: torch.device) -> torch.cuda.Stream:
-    # One for good: cuBLAS keeps 64 MB of workspace for every stream it has seen.
+    # One stream per device for the whole process: cuBLAS keeps 64 MB of workspace for every stream it has seen.
     return torch.cuda.Stream(device)
 
 
 @contextlib.contextmanager
 def on_side_stream(device: torch.device) -> Iterator[None]:
-    """Work on a stream of one's own, which capturing needs; elsewhere than on CUDA this does nothing."""
+    """Work on a side stream, which a capture requires; on a CPU this does nothing."""
     if device.type != "cuda":
         yield
         return

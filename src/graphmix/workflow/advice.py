@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from graphmix.data import Graph
 from graphmix.errors import ConfigError, DataError
 from graphmix.sparse import Chain
-from graphmix.workflow.neighbours import neighbours_of, spread, strengths
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,10 +101,10 @@ def next_labels(
     _check(graph, probabilities, count)
     open_ = ~labeled if candidates is None else candidates & ~labeled
     # A node without neighbours informs nobody else.
-    joined = open_ & (strengths(graph) > 0)
+    joined = open_ & (graph.structure.strengths > 0)
     open_ = joined if joined.any() else open_
     once = _propagation(graph)
-    root = np.sqrt(strengths(graph) + 1.0)
+    root = np.sqrt(graph.structure.strengths + 1.0)
     uncertainty = _entropy(probabilities)
     # Â = D^-1/2 (A + I) D^-1/2, so that S = D^-1/2 Â² D^1/2.
     told = once(once(root * labeled)) / root
@@ -186,11 +185,11 @@ def suspect_labels(
 def _label_reason(graph: Graph, probabilities: Floats, labeled: Mask, node: int) -> str:
     likely = np.argsort(-probabilities[node], kind="stable")[:2].tolist()
     said = ", ".join(f"{probabilities[node, label]:.0%} {_name(graph, label)}" for label in likely)
-    beside = neighbours_of(graph, node)
+    beside = graph.structure.neighbours_of(node)
     if not len(beside):
         return f"{said}; it has no neighbours"
     own = np.arange(graph.num_nodes) == node
-    reached = spread(graph, spread(graph, own)) & ~labeled & ~own
+    reached = graph.structure.with_neighbours(graph.structure.with_neighbours(own)) & ~labeled & ~own
     unsure = int((probabilities[reached].max(axis=1) < _UNSURE).sum())
     unknown = f"{int((~labeled[beside]).sum())} of its {_neighbours(len(beside))} have no label"
     return (
@@ -201,7 +200,7 @@ def _label_reason(graph: Graph, probabilities: Floats, labeled: Mask, node: int)
 def _neighbour_reason(graph: Graph | None, predicted: Ints, suspect: Suspect) -> str:
     if graph is None:
         return ""
-    beside = neighbours_of(graph, suspect.node)
+    beside = graph.structure.neighbours_of(suspect.node)
     if not len(beside):
         return "it has no neighbours; "
     alike = int((predicted[beside] == suspect.suggested).sum())

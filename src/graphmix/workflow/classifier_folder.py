@@ -22,10 +22,11 @@ from graphmix.files import is_leaving
 from graphmix.results.runs import versions
 from graphmix.storage.description import read_description, write_description
 from graphmix.storage.files import write_bytes
+from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.training import Config
 from graphmix.workflow.candidates import check_methods
 from graphmix.workflow.model import Model
-from graphmix.workflow.packing import pack_graph, pack_held, unpack_graph, unpack_held
+from graphmix.workflow.packing import pack_held, unpack_held
 
 FORMAT = 1
 DESCRIPTION = "classifier.json"

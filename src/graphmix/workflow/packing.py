@@ -4,14 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphmix.data import Graph, Split
+from graphmix.data import Split
 from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import DataError
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.storage.graphs import pack_csr, pack_graph, unpack_csr, unpack_graph
 from graphmix.tables import Encoders, Structural
 from graphmix.tables.stored import is_text, real, text
 from graphmix.workflow.problem import LINKS, NODES, Columns, Problem
@@ -23,42 +23,10 @@ def pack_problem(problem: Problem) -> dict[str, Tensor]:
     """The graph and its split as tensors."""
     packed = pack_graph(problem.graph)
     if problem.user_x is not None:
-        packed |= _pack_csr("users", problem.user_x)
+        packed |= pack_csr("users", problem.user_x)
     if problem.split is not None:
         packed |= {role: getattr(problem.split, role) for role in _ROLES}
     return packed
-
-
-def pack_graph(graph: Graph) -> dict[str, Tensor]:
-    """A graph, of nodes or of links, as tensors."""
-    packed = {"y": graph.y}
-    packed |= {"x": graph.x} if isinstance(graph.x, Tensor) else _pack_csr("x", graph.x.to_scipy())
-    if isinstance(graph.structure, SharedEnds):
-        return packed | {"ends": graph.structure.ends}
-    # One direction is enough.
-    forward = graph.edge_index[0] < graph.edge_index[1]
-    packed["edges"] = graph.edge_index[:, forward]
-    return packed if graph.edge_weights is None else packed | {"weights": graph.edge_weights[forward]}
-
-
-def unpack_graph(packed: dict[str, Tensor], classes: tuple[str, ...], name: str) -> Graph:
-    """Put a graph together, checking it as if it were new; its features are as they were.
-
-    Raises:
-        KeyError: something is missing.
-        ValueError: something is of the wrong kind or size.
-        GraphMixError: the graph is none.
-    """
-    x: Any = packed["x"] if "x" in packed else _unpack_csr("x", packed)
-    ends = packed.get("ends")
-    edges: Any = packed["edges"] if ends is None else [[], []]
-    weights = packed.get("weights")
-    graph = Graph.build(x, edges, packed["y"], len(classes), name, classes, weights=weights, normalise=False)
-    if ends is None:
-        return graph
-    if ends.shape != (2, graph.num_nodes) or int(ends.min()) < 0:
-        raise ValueError("the ends of the links are none")
-    return graph.with_structure(SharedEnds(ends))
 
 
 def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by: Any, ids: Any) -> Problem:
@@ -101,7 +69,7 @@ def unpack_problem(described: dict[str, Any], packed: dict[str, Tensor], made_by
         scale,
         (),
         link_encoders,
-        _unpack_csr("users", packed) if "users.shape" in packed else None,
+        unpack_csr("users", packed) if "users.shape" in packed else None,
         Columns.from_json(described["columns"]),
     )
 
@@ -121,19 +89,6 @@ def share(described: dict[str, Any], name: str, most: float = 1.0) -> float:
 def _are_names(value: Any) -> bool:
     """Whether a value is a list of different texts."""
     return isinstance(value, list) and all(map(is_text, value)) and len(set(value)) == len(value)
-
-
-def _pack_csr(name: str, matrix: sp.csr_array) -> dict[str, Tensor]:
-    parts = {"crow": matrix.indptr, "col": matrix.indices, "values": matrix.data, "shape": np.array(matrix.shape)}
-    return {f"{name}.{part}": torch.from_numpy(array) for part, array in parts.items()}
-
-
-def _unpack_csr(name: str, packed: dict[str, Tensor]) -> sp.csr_array:
-    crow, col, values, shape = (packed[f"{name}.{part}"].numpy() for part in ("crow", "col", "values", "shape"))
-    rows, columns = shape.tolist()
-    matrix = sp.csr_array((values, col, crow), shape=(rows, columns))
-    matrix.check_format()
-    return matrix
 
 
 def pack_held(held: dict[str, HeldOut]) -> dict[str, Tensor]:

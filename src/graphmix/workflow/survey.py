@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.data import Graph
+from graphmix.data.structure import EdgeCounts
 from graphmix.errors import DataError
-from graphmix.workflow.neighbours import Joined, count_components, degrees, joined, spread
 
 # Between fewer labeled edges than this, the share that joins one class is anybody's guess.
 FEWEST_EDGES = 20
@@ -81,10 +81,11 @@ def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
     mask = labeled.cpu().numpy() if isinstance(labeled, Tensor) else np.asarray(labeled)
     labels = graph.y.cpu().numpy()
     _check(graph, mask, labels)
-    degree = degrees(graph)
-    between = joined(graph, mask, labels)
+    structure = graph.structure
+    degree = structure.degrees
+    between = structure.edges_between(mask, labels, graph.num_classes)
     homophily, chance, adjusted = _homophily(between)
-    reached = spread(graph, spread(graph, mask))[~mask]
+    reached = structure.with_neighbours(structure.with_neighbours(mask))[~mask]
     found = Survey(
         nodes=graph.num_nodes,
         labeled=int(mask.sum()),
@@ -92,7 +93,7 @@ def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
         class_counts=tuple(np.bincount(labels[mask], minlength=graph.num_classes).tolist()),
         edges=graph.num_edges,
         isolated=int((degree == 0).sum()),
-        components=count_components(graph),
+        components=structure.count_components(),
         features=graph.num_features,
         mean_degree=float(degree.mean()),
         labeled_edges=between.edges,
@@ -104,7 +105,7 @@ def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
     return Survey(**{**vars(found), "warnings": tuple(_warn(found))})
 
 
-def _homophily(between: Joined) -> tuple[float | None, float | None, float | None]:
+def _homophily(between: EdgeCounts) -> tuple[float | None, float | None, float | None]:
     if not between.edges:
         return None, None, None
     homophily = between.same / between.edges
