@@ -325,7 +325,7 @@ def test_a_damaged_record_is_named_where_its_cells_are_to_be_kept(tmp_path):
 
 def test_two_reproductions_into_one_folder_are_told_apart(tmp_path):
     def meanwhile(cell):
-        with pytest.raises(RunError, match="is another process is writing"):
+        with pytest.raises(RunError, match="another process is writing"):
             run(tmp_path)
         return tiny(cell)
 
