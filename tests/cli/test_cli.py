@@ -1,4 +1,4 @@
-"""The command line as people meet it: a real process, its two streams and its exit code."""
+"""The command line as people meet it: its two streams and its exit code, in a real process where those matter."""
 
 import functools
 import json
@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import COMMAND, QUICK, arrays, graphmix, refused, save
+from command_line import COMMAND, QUICK, arrays, graphmix, graphmix_process, refused, save
 
 
 def test_train_prints_exactly_one_json_object(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK, "--json", "--gamma", "2.5", "--out", "run", cwd=tmp_path)
+    options = [*QUICK, "--json", "--gamma", "2.5", "--out", "run"]
+    result = graphmix_process("train", "synthetic", *options, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert len(result.stdout.strip().splitlines()) == 1
@@ -111,6 +112,11 @@ def test_trials_with_masks_of_their_own(tmp_path):
 )  # fmt: skip
 def test_bad_options_get_one_sentence_and_leave_nothing(tmp_path, arguments, parts):
     refused(graphmix(*arguments, cwd=tmp_path), *parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_real_process_is_refused_with_the_same_exit_code(tmp_path):
+    refused(graphmix_process("train", "coar", cwd=tmp_path), "'coar'", "'cora'")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -219,10 +225,10 @@ def test_a_parts_folder_of_somebody_elses_is_left_alone(tmp_path):
 
 
 def test_a_terminal_that_knows_only_ascii(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK, cwd=tmp_path, PYTHONIOENCODING="ascii")
+    result = graphmix_process("train", "synthetic", *QUICK, cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert result.returncode == 0, result.stderr
     assert "Run written to" in result.stdout
-    assert graphmix("train", "--help", cwd=tmp_path, PYTHONIOENCODING="ascii").returncode == 0
+    assert graphmix_process("train", "--help", cwd=tmp_path, PYTHONIOENCODING="ascii").returncode == 0
 
 
 def test_divergence_is_said(tmp_path):
@@ -375,7 +381,9 @@ def test_progress_shows_epoch_accuracy_and_time_left_on_a_terminal(tmp_path):
 
 
 def test_version_and_help(tmp_path):
-    assert graphmix("--version", cwd=tmp_path).stdout.startswith("graphmix ")
+    version = graphmix_process("--version", cwd=tmp_path)
+    assert version.returncode == 0
+    assert version.stdout.startswith("graphmix ")
     for command in ([], ["train"], ["demo"], ["data"], ["data", "get"]):
         result = graphmix(*command, "--help", cwd=tmp_path)
         assert result.returncode == 0
@@ -394,13 +402,16 @@ def test_the_package_installs_from_its_wheel(tmp_path):
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("graphmix-*.whl")
     empty = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", str(empty)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(empty)], check=True)
     python = empty / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", wheel], check=True)
     # Dependencies are borrowed from here; the package itself must come from the wheel.
     site = next((empty / "lib").glob("python*/site-packages"))
     (site / "borrowed.pth").write_text(str(Path(np.__file__).parents[1]))
-    shown = subprocess.run([empty / "bin" / "graphmix", "data", "list"], check=True, capture_output=True, text=True)
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    streams = {"env": variables, "cwd": tmp_path, "check": True, "capture_output": True, "text": True}
+    shown = subprocess.run([empty / "bin" / "graphmix", "data", "list"], **streams)
     assert "citeseer" in shown.stdout
-    where = subprocess.run([python, "-c", "import graphmix; print(graphmix.__file__)"], capture_output=True, text=True)
+    where = subprocess.run([python, "-c", "import graphmix; print(graphmix.__file__)"], **streams)
     assert where.stdout.startswith(str(empty))

@@ -20,7 +20,7 @@ from command_line import COMMAND, graphmix, refused
 from graphmix.storage.lock import locked
 from graphmix.workflow import fitting
 from graphmix.workflow.folder import read_model
-from small_tables import command, lines, pairs, rows, tree, write_edges, write_nodes
+from small_tables import lines, pairs, rows, tree, write_edges, write_nodes
 
 QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]
 TWO = ["--methods", "graphmix,label-propagation"]
@@ -32,7 +32,7 @@ FILES = {
 
 def fit(folder, *options, nodes="nodes.csv", edges="edges.csv", label="topic", out="model"):
     tables = [] if nodes is None else ["--nodes", folder / nodes, "--label", label]
-    return command("fit", *tables, "--edges", folder / edges, "--out", folder / out, *QUICK, *options)
+    return graphmix("fit", *tables, "--edges", folder / edges, "--out", folder / out, *QUICK, *options)
 
 
 def predictions(folder, name="model/predictions.csv"):
@@ -76,9 +76,6 @@ def refused_after_a_look(result, *parts):
     assert result.stderr.startswith("graphmix: ")
 
 
-# A real process, its streams and its signals: few, because each takes seconds.
-
-
 def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     split = ["train", "train", "val", "test"]
     held = [row | {"topic": "ABC"[n % 3], "part": split[n // 3 % 4]} for n, row in enumerate(rows())]
@@ -112,9 +109,9 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     before = tree(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
-    refused(command("fit", *options), "model holds a finished model; choose another --out")
-    refused(command("fit", *options, "--resume", "--seed", "1"), "model holds another fit, with other config")
-    refused(command("fit", *options, "--resume", "--coverage", "0.8"), "model holds another fit, with other wishes")
+    refused(graphmix("fit", *options), "model holds a finished model; choose another --out")
+    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model holds another fit, with other config")
+    refused(graphmix("fit", *options, "--resume", "--coverage", "0.8"), "model holds another fit, with other wishes")
     assert tree(tmp_path / "model") == before
 
 
@@ -137,13 +134,10 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
     *_, last = told.strip().splitlines()
     assert last == "graphmix: interrupted; the same command with --resume goes on in model"
     monkeypatch.chdir(tables)
-    refused(command(*options), "model holds a fit that is not done; --resume goes on with it")
-    done = command(*options, "--resume")
+    refused(graphmix(*options), "model holds a fit that is not done; --resume goes on with it")
+    done = graphmix(*options, "--resume")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["candidates"]) == 2
-
-
-# In this process: the same command, the same exit, hundreds of times faster.
 
 
 def test_a_file_that_may_not_grow_is_a_full_disk(tables):

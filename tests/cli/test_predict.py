@@ -7,8 +7,8 @@ import shutil
 import pytest
 from pyarrow import parquet
 
-from command_line import graphmix, refused
-from small_tables import command, fit_tables, rows, tree, write_edges, write_nodes
+from command_line import graphmix, graphmix_process, refused
+from small_tables import fit_tables, rows, tree, write_edges, write_nodes
 
 NEW = [{**row, "id": f"q{number}"} for number, row in enumerate(rows(4))]
 
@@ -23,7 +23,7 @@ def made(tmp_path_factory):
 
 
 def predict(folder, *options, out="out.csv"):
-    return command("predict", folder / "model", "-o", out, *options)
+    return graphmix("predict", folder / "model", "-o", out, *options)
 
 
 def read(path):
@@ -33,7 +33,7 @@ def read(path):
 
 def test_nodes_that_are_new_in_a_process_of_their_own(made, tmp_path):
     tables = ["--nodes", made / "new.csv", "--edges", made / "new_e.csv"]
-    result = graphmix("predict", made / "model", *tables, "-o", "out.csv", cwd=tmp_path)
+    result = graphmix_process("predict", made / "model", *tables, "-o", "out.csv", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert "4 predictions written to out.csv" in result.stdout
@@ -95,7 +95,7 @@ def test_what_cannot_be_is_said_in_one_sentence(made, tmp_path, monkeypatch, opt
 
 def test_models_that_are_none(made, tmp_path):
     def told(folder):
-        return command("predict", folder, "-o", tmp_path / "out.csv")
+        return graphmix("predict", folder, "-o", tmp_path / "out.csv")
 
     refused(told(tmp_path / "nowhere"), "is not a model's folder")
     model = shutil.copytree(made / "model", tmp_path / "model")

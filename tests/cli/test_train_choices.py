@@ -1,4 +1,4 @@
-"""`graphmix train`: backbones, methods, splits and tasks, as a real process."""
+"""`graphmix train`: backbones, methods, splits and tasks."""
 
 import json
 
