@@ -120,6 +120,6 @@ def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float
     # In two steps: the sum of a million large weights may be no number.
     most = float(weights.max(initial=0.0))
     if not most > 0:
-        raise DataError(f"{edges.table.path.name}: every edge weighs 0; leave the weights out or mend them")
+        raise DataError(f"{edges.table.name}: every edge weighs 0; leave the weights out or mend them")
     scale = most * float((weights / most).mean())
     return weights / scale, scale
