@@ -94,8 +94,8 @@ def test_the_appendix_by_dataset_and_backbone():
         ({"joint_weight": -1}, "joint_weight must be at least 0"),
         ({"heads": 0}, "heads must be at least 1"),
         ({"attention_dropout": 1}, "attention_dropout must be at least 0 and below 1"),
-        ({"pool_ratios": 0.5}, "pool_ratios must be a list of one or two ratios, one per pooling, not 0.5"),
-        ({"pool_ratios": ["half"]}, "every one of pool_ratios must be a number above 0 and at most 1, not 'half'"),
+        ({"pool_ratios": 0.5}, "must be a list of one or two ratios, one per pooling, not 0.5"),
+        ({"pool_ratios": ["half"]}, "must be a number above 0 and at most 1, not 'half'"),
         ({"depth": 3}, "there is no hyperparameter 'depth'"),
     ],
 )

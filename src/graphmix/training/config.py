@@ -8,11 +8,10 @@ from typing import Any, Self
 
 from graphmix.errors import ConfigError
 from graphmix.method import LOSSES
-from graphmix.models import BACKBONES
-from graphmix.models.unet import check_ratios
+from graphmix.models.ratios import check_ratios
+from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS
 from graphmix.training.settings import (
     ADDED,
-    CUSTOM,
     GAMMAS,
     METHODS,
     OPTIMISATIONS,
@@ -177,9 +176,8 @@ class Config:
         return asdict(self) | {"pool_ratios": list(self.pool_ratios)}
 
     def options(self) -> dict[str, Any]:
-        """The backbone's own choices: those of its fields that are hyperparameters."""
-        own = {field.name for field in fields(BACKBONES[self.backbone])} if self.backbone in BACKBONES else set()
-        return {name: value for name, value in vars(self).items() if name in own}
+        """The hyperparameters that are options of the backbone, by name."""
+        return {name: getattr(self, name) for name in NETWORKS[self.backbone].options}
 
     def _check_choices(self) -> None:
         choices: dict[str, Any] = {

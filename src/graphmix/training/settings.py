@@ -16,7 +16,6 @@ OPTIMISATIONS = ("alternate", "joint")
 PREDICTORS = ("auto", "gnn", "fcn")
 SELECTIONS = ("accuracy", "macro-f1")
 WEIGHTS = ("none", "balanced")
-CUSTOM = "custom"
 # Hyperparameters that records from before them lack; the default is what those runs did.
 ADDED = ("class_weight", "target_weight")
 
