@@ -197,7 +197,7 @@ def test_another_process_in_the_same_folder(tables):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--trials", "0"], ["trials must be at least 1"]),
+        (["--trials", "0"], ["trials", "must be at least 1"]),
         (["--target-accuracy", "0"], ["target accuracy must lie between 0 and 1, not 0"]),
         (["--target-accuracy", "2"], ["target accuracy must lie between 0 and 1, not 2"]),
         (["--target-accuracy", "nan"], ["target accuracy must lie between 0 and 1"]),
@@ -205,7 +205,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--coverage", "-1"], ["coverage must lie between 0 and 1"]),
         (["--methods", "magic"], ["there is no method 'magic'; there are graphmix, supervised"]),
         (["--methods", ""], ["there is no method ''"]),
-        (["--backbone", "mlp"], ["backbone must be one of"]),
+        (["--backbone", "mlp"], ["backbone", "must be one of"]),
         (["--device", "abacus"], ["there is no device 'abacus'"]),
         (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
         (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
@@ -226,7 +226,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--predictions", "/nowhere/at/all.csv"], ["there is no folder /nowhere/at for the predictions"]),
         (["--link-label", "target"], ["either nodes are classified or links"]),
         (["--hidden", "2000000000"], ["GiB"]),
-        (["--learning-rate", "-1"], ["learning_rate must be"]),
+        (["--learning-rate", "-1"], ["learning", "must be"]),
         (["--epochs", "many"], ["--epochs"]),
     ],
 )  # fmt: skip

@@ -156,7 +156,7 @@ def test_changed_weights_are_refused(saved):
         ({"type_of_classes": "<U400000000"}, "classes are not of type"),
         ({"type_of_classes": "nothing"}, "does not hold a whole classifier"),
         ({"parameters": {"magic": 1}}, "does not hold a whole classifier"),
-        ({"config": {}}, "the hyperparameter method is missing"),
+        ({"config": {}}, "the hyperparameter `method` is missing"),
         ({"temperature": "warm"}, "does not hold a whole classifier"),
         ({"temperature": None}, "does not hold a whole classifier"),
         ({"temperature": float("nan")}, "a temperature of nan is none"),

@@ -14,7 +14,8 @@ from graphmix.errors import ConfigError
 from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
 from graphmix.experiments.versions import versions_of
 from graphmix.training import Config
-from graphmix.training.settings import ADDED, GAMMAS
+from graphmix.training.config import ADDED
+from graphmix.training.paper import GAMMAS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from graphmix.models import registry
+from graphmix.training.methods import METHODS
 
 NETWORKS = {name: info.title for name, info in registry.NETWORKS.items()}
 METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
@@ -26,13 +27,4 @@ def title(method: str, backbone: str | None) -> str:
     """What the paper calls a method over a network."""
     info = registry.NETWORKS.get(backbone or "")
     network, fcn = ("", "FCN") if info is None else (info.title, info.fcn_title)
-    return {
-        "supervised": network,
-        "graphmix": f"GraphMix({network})",
-        "self-training": f"{network} (self-training)",
-        "fcn": fcn,
-        "fcn-mixup": f"{fcn} (mixup)",
-        "fcn-self-training": f"{fcn} (self-training)",
-        "label-propagation": "Label propagation",
-        "deepwalk": "DeepWalk",
-    }[method]
+    return METHODS[method].title.format(network=network, fcn=fcn)

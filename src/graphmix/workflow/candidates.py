@@ -18,7 +18,7 @@ from graphmix.storage.files import write_json
 from graphmix.storage.runs import holds, load_run, train
 from graphmix.training import Config, Fit, fit
 from graphmix.training.loop import Watch
-from graphmix.training.settings import SETTINGS
+from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
 GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
