@@ -8,17 +8,18 @@ Example:
     torch.Size([2, 300])
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
-from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
-from graphmix.storage.runs import Run, load_run, train
-from graphmix.streams import Streams
-from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
+from graphmix.lazy import attach
 
 if TYPE_CHECKING:
+    from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
     from graphmix.estimator import GraphMixClassifier
+    from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
+    from graphmix.storage.runs import Run, load_run, train
+    from graphmix.streams import Streams
+    from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
 
 __all__ = [
     "DATASETS",
@@ -55,11 +56,38 @@ __all__ = [
     "wrap",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # By itself it would make every import of graphmix wait for scikit-learn's.
-    if name == "GraphMixClassifier":
-        from graphmix.estimator import GraphMixClassifier
-
-        return GraphMixClassifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Imported on first use: torch takes two seconds, and the command line answers much without it.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "DATASETS": "graphmix.data",
+        "GAT": "graphmix.models",
+        "GCN": "graphmix.models",
+        "Backbone": "graphmix.models",
+        "Config": "graphmix.training",
+        "Dataset": "graphmix.data",
+        "Fit": "graphmix.training",
+        "Graph": "graphmix.data",
+        "GraphMixClassifier": "graphmix.estimator",
+        "GraphUNet": "graphmix.models",
+        "Run": "graphmix.storage.runs",
+        "Split": "graphmix.data",
+        "Streams": "graphmix.streams",
+        "Task": "graphmix.training",
+        "Wrapped": "graphmix.models",
+        "build_model": "graphmix.training",
+        "build_optimizer": "graphmix.training",
+        "dual": "graphmix.data",
+        "evaluate": "graphmix.training",
+        "fit": "graphmix.training",
+        "load": "graphmix.data",
+        "load_run": "graphmix.storage.runs",
+        "make_split": "graphmix.data",
+        "split_seeds": "graphmix.data",
+        "step_loss": "graphmix.training",
+        "synthetic": "graphmix.data",
+        "train": "graphmix.storage.runs",
+        "wrap": "graphmix.models",
+    },
+    modules=("data", "method", "models", "sparse", "storage", "streams", "training"),
+)
