@@ -16,7 +16,7 @@ from graphmix.experiments.spec import Quoted, load_spec, names, parse
 from graphmix.experiments.versions import COMPUTED
 from graphmix.report import read, render
 from graphmix.training import Config
-from graphmix.training.settings import ADDED
+from graphmix.training.config import ADDED
 
 FOLDER = Path(__file__).parents[2] / "src/graphmix/experiments/paper"
 
