@@ -1,19 +1,17 @@
 """The command line as people meet it: its two streams and its exit code, in a real process where those matter."""
 
-import functools
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import COMMAND, QUICK, arrays, graphmix, graphmix_process, refused, save
+from command_line import COMMAND, QUICK, arrays, graphmix, graphmix_process, graphmix_signalled, refused, save
 
 
 def test_train_prints_exactly_one_json_object(tmp_path):
@@ -239,27 +237,17 @@ def test_divergence_is_said(tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
-    # Several seconds' worth after the first trial: this process may not be woken at once.
-    command = [*COMMAND, "train", "synthetic", "--trials", "9", "--epochs", "150", "--chunk", "1"]
-    command += ["--device", "cpu", "--json", "--out", "run"]
-    variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # Tests that a shell started in the background ignore Ctrl-C, and so would what they start.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(command, cwd=tmp_path, env=variables, preexec_fn=heed, **streams)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("run/parts/*.safetensors")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    shown, told = process.communicate()
-    assert process.returncode == 130
-    assert shown == ""
-    (line,) = told.strip().splitlines()
+    options = ["train", "synthetic", "--trials", "3", "--epochs", "8", "--chunk", "1"]
+    options += ["--device", "cpu", "--no-report", "--json", "--out", "run"]
+    ended = graphmix_signalled(*options, cwd=tmp_path, send=signal.SIGINT, files=1)
+    assert ended.returncode == 130
+    assert ended.stdout == ""
+    (line,) = ended.stderr.strip().splitlines()
     assert "interrupted" in line
     assert "--out run" in line
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
-    assert len(json.loads(done.stdout)["test_accuracy"]) == 9
+    assert len(list(tmp_path.glob("run/parts/*.safetensors"))) == 1
+    done = graphmix(*options, cwd=tmp_path)
+    assert len(json.loads(done.stdout)["test_accuracy"]) == 3
 
 
 def test_an_interrupted_demo_goes_on(tmp_path):

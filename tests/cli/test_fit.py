@@ -2,21 +2,18 @@
 
 import csv
 import errno
-import functools
 import gzip
 import json
 import os
 import resource
 import signal
-import subprocess
-import time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from command_line import COMMAND, graphmix, refused
+from command_line import graphmix, graphmix_signalled, refused
 from graphmix.storage.files import locked
 from graphmix.workflow import fitting
 from graphmix.workflow.folder import read_model
@@ -115,28 +112,20 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     assert tree(tmp_path / "model") == before
 
 
-def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
-    options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--trials", "4"]
-    options += ["--epochs", "150", "--hidden", "4", "--device", "cpu", "--no-report", "--json", "--out", "model"]
-    options += ["--methods", "fcn,graphmix"]
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*COMMAND, *options], cwd=tables, env=variables, preexec_fn=heed, **streams)
-    deadline = time.monotonic() + 120
-    while not (tables / "model" / "candidates" / "graphmix" / "config.json").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    shown, told = process.communicate()
-    assert process.returncode == 130, told
-    assert shown == ""
-    *_, last = told.strip().splitlines()
+def test_ctrl_c_says_how_to_go_on_and_that_works(tables):
+    options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", *QUICK]
+    options += ["--json", "--out", "model", "--methods", "fcn,graphmix"]
+    # The first file of the second candidate.
+    moment = {"send": signal.SIGINT, "files": 1, "folder": "graphmix"}
+    ended = graphmix_signalled(*options, cwd=tables, **moment)
+    assert ended.returncode == 130, ended.stderr
+    assert ended.stdout == ""
+    *_, last = ended.stderr.strip().splitlines()
     for part in ("interrupted", "--resume", "model"):
         assert part in last
-    monkeypatch.chdir(tables)
-    refused(graphmix(*options), "model", "not done", "--resume")
-    done = graphmix(*options, "--resume")
+    assert (tables / "model" / "candidates" / "fcn" / "results.json").exists()
+    refused(graphmix(*options, cwd=tables), "model", "not done", "--resume")
+    done = graphmix(*options, "--resume", cwd=tables)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["candidates"]) == 2
 
