@@ -1,8 +1,10 @@
 """The command line, for the tests of it: in this process, or as a real one."""
 
 import contextlib
+import functools
 import io
 import os
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -51,6 +53,48 @@ def graphmix_process(*arguments, cwd, **environment):
     command = [*COMMAND, *map(str, arguments)]
     variables = _variables(cwd, environment)
     return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=300)
+
+
+# The process sends the signal to itself: no other process could be sure to meet the moment.
+SIGNALLED = """
+import os, signal, sys
+rename, written = os.replace, []
+def replace(source, target, **options):
+    if os.path.basename(os.path.dirname(target)) == {folder!r}:
+        written.append(target)
+    last = len(written) == {files}
+    if last and not {whole}:
+        os.kill(os.getpid(), {signal})
+    rename(source, target, **options)
+    if last:
+        os.kill(os.getpid(), {signal})
+os.replace = replace
+{setup}
+sys.argv[0] = "graphmix"
+from graphmix.cli.main import run
+run()
+"""
+
+
+def graphmix_signalled(*arguments, cwd, send, files, folder="parts", whole=True, setup="", **environment):
+    """Run the command as a real process that gets a signal when it has written so many files to folders of a name.
+
+    Args:
+        arguments: those of the command.
+        cwd: where it runs.
+        send: the signal.
+        files: how many files are written by then.
+        folder: the name of the folders whose files count.
+        whole: whether the last file has its name by then; otherwise all of it is written, but under another name.
+        setup: Python to run first.
+        environment: variables.
+    """
+    code = SIGNALLED.format(signal=int(send), files=files, folder=folder, whole=whole, setup=setup)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    # Tests that a shell started in the background ignore Ctrl-C, and so would what they start.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    streams = {"env": _variables(cwd, environment), "capture_output": True, "text": True, "timeout": 300}
+    return subprocess.run(command, cwd=cwd, preexec_fn=heed, **streams)
 
 
 class Captured(io.TextIOWrapper):

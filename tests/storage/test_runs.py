@@ -1,17 +1,14 @@
 """The run folder: whole files, resuming, refusing."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 import torch
 from filelock import FileLock
 
+from command_line import graphmix, graphmix_signalled
 from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
 from graphmix.results.runs import fingerprint
 from graphmix.storage.files import write_json, write_tensors
@@ -104,30 +101,20 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, dataset):
         assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_killed_process_leaves_whole_files_and_resumes(tmp_path, dataset):
-    folder = tmp_path / "run"
-    command = [sys.executable, "-m", "graphmix", "train", "synthetic", "--trials", "6", "--epochs", "120"]
-    command += ["--chunk", "1", "--device", "cpu", "--out", str(folder), "--json"]
-    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("parts/*.safetensors"))) < 2:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (folder / "results.json").exists()
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    command[command.index(str(folder))] = str(tmp_path / "undisturbed")
-    plain = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    first, second = (json.loads(run.stdout) for run in (done, plain))
+@pytest.mark.parametrize("whole", [True, False], ids=["after a part", "in the middle of a part"])
+def test_a_killed_process_leaves_whole_files_and_resumes(tmp_path, whole):
+    options = ["train", "synthetic", "--trials", "4", "--epochs", "15", "--chunk", "1", "--device", "cpu"]
+    options += ["--no-report", "--json", "--out"]
+    killed = graphmix_signalled(*options, "run", cwd=tmp_path, send=signal.SIGKILL, files=2, whole=whole)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("run/parts/*.safetensors"))) == (2 if whole else 1)
+    assert not (tmp_path / "run" / "results.json").exists()
+    first, second = (json.loads(graphmix(*options, out, cwd=tmp_path).stdout) for out in ("run", "undisturbed"))
     for result in (first, second):
         del result["seconds"], result["out"]
     assert first == second
+    for name in ("weights.safetensors", "curves.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from command_line import COMMAND, graphmix
+from command_line import COMMAND, graphmix, graphmix_signalled
 from graphmix.training import loop
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
@@ -21,23 +21,14 @@ NODES = 150
 OPTIONS = ["--trials", "6", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
 OPTIONS += ["--methods", "supervised,label-propagation,graphmix"]
 ONE_AT_A_TIME = """
-import sys
 from graphmix.training import loop
 loop.trials_at_once = lambda graph, config, device: 1
+"""
+RUN = """
+import sys
 sys.argv[0] = "graphmix"
 from graphmix.cli.main import run
 run()
-"""
-# The process kills itself right after a batch is written: no other process could be sure to meet the moment.
-KILLED = """
-import os, signal
-real, written = os.replace, []
-def replace(source, target, **options):
-    real(source, target, **options)
-    written.extend(["part"] * (os.path.basename(os.path.dirname(target)) == "parts"))
-    if len(written) == {trained}:
-        os.kill(os.getpid(), signal.SIGKILL)
-os.replace = replace
 """
 
 
@@ -62,9 +53,9 @@ def result(folder):
     return held, metrics
 
 
-def start(folder, out, before=""):
+def start(folder, out):
     variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    python = [COMMAND[0], "-c", before + ONE_AT_A_TIME]
+    python = [COMMAND[0], "-c", ONE_AT_A_TIME + RUN]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen([*python, *options(folder, out)], env=variables, **streams)
 
@@ -109,13 +100,19 @@ def go_on(folder, out):
     assert metrics == known
 
 
-@pytest.mark.parametrize("trained", [1, 7], ids=["in the first network", "in the second network"])
-def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, trained):
+@pytest.mark.parametrize(
+    ("written", "whole", "left"),
+    [(1, True, 1), (8, False, 1 + 1)],
+    ids=["after a part of the first network", "in the middle of a part of the second"],
+)
+def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, written, whole, left):
     out = tmp_path / "model"
-    process = start(undisturbed, out, KILLED.format(trained=trained))
-    assert process.wait(timeout=120) == -signal.SIGKILL
+    moment = {"send": signal.SIGKILL, "files": written, "whole": whole, "setup": ONE_AT_A_TIME}
+    killed = graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **moment)
+    assert killed.returncode == -signal.SIGKILL
     # Six parts make a network, whose parts go when it is whole.
-    assert parts(out) == {1: 1, 7: 1 + 1}[trained]
+    assert parts(out) == left
+    assert any(path.name.endswith(".part") for path in files(out)) == (not whole)
     assert not (out / "model.json").exists()
     go_on(undisturbed, out)
 
