@@ -215,7 +215,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--device", "abacus"], ["there is no device 'abacus'"]),
         (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
         (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
-        (["--split", "year"], ["'2000", "in column 'year' is none of train, val, test"]),
+        (["--split", "year"], ["'2000", "in column 'year' is not train, val or test"]),
         (["--source", "nothing"], ["edges.csv has no column 'nothing'"]),
         (["--source", "target", "--target", "target"], ["cannot be both ends"]),
         (["--weight", "nothing"], ["edges.csv has no column 'nothing'"]),
@@ -316,7 +316,7 @@ def test_edges_that_all_lead_elsewhere(tmp_path):
 
 def test_bytes_that_are_no_text(tables):
     (tables / "nodes.csv").write_bytes("id,topic\nn1,caf\u00e9\n".encode("latin-1"))
-    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "--encoding latin-1")
+    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "latin-1")
     (tables / "nodes.csv").write_bytes(b"id,topic\nn1,\0\n")
     one_sentence(tables, fit(tables), "nodes.csv line 2 has a NUL byte")
 

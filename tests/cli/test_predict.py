@@ -80,7 +80,7 @@ def test_a_file_is_replaced_only_by_force(made, tmp_path):
         (["--edges", "{made}/new_e.csv"], ["edges alone name no new nodes"]),
         (["--nodes", "{made}/n.csv"], ["n.csv line 2: node 'p0' was there at training"]),
         (["--nodes", "{made}/bare.csv"], ["bare.csv has no column 'year', which the model was trained with"]),
-        (["--nodes", "{made}/new.csv", "--edges", "{made}/stray.csv"], ["'x9' (stray.csv line 2)", "--ignore-unknown"]),
+        (["--nodes", "{made}/new.csv", "--edges", "{made}/stray.csv"], ["'x9' (stray.csv line 2)", "leaves them out"]),
         (["--out", "out.xlsx"], ["predictions are written as .csv"]),
         (["--out", "nowhere/out.csv"], ["nowhere/out.csv cannot be written: No such file or directory"]),
     ],
