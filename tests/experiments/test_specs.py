@@ -13,8 +13,10 @@ from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.quotes import quoted
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import Quoted, load_spec, names, parse
+from graphmix.experiments.versions import COMPUTED
 from graphmix.report import read, render
 from graphmix.training import Config
+from graphmix.training.settings import ADDED
 
 FOLDER = Path(__file__).parents[2] / "src/graphmix/experiments/paper"
 
@@ -211,21 +213,34 @@ def test_whatever_a_result_depends_on_is_in_its_key(change):
     assert replace(cell, row="c", column="d", paper=Quoted(1.0)).key == cell.key
 
 
-def test_the_code_version_is_that_of_the_code(tmp_path, monkeypatch):
-    import shutil
+@pytest.mark.parametrize(
+    ("changes", "depends"),
+    [
+        ({"method": "deepwalk"}, {"data", "baselines"}),
+        ({"method": "graphmix"}, {"data", "training"}),
+        ({"method": "graphmix", "measures": ("soft-rank",)}, {"data", "training", "measures"}),
+        ({"method": "fcn-mixup", "grid": {"alphas": (1.0,), "gammas": (1.0,)}}, {"data", "training", "bound"}),
+    ],
+)
+def test_a_key_depends_on_the_versions_of_what_it_was_computed_with_alone(changes, depends, monkeypatch):
+    cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="public", **changes)
+    key = cell.key
+    for entry in COMPUTED:
+        with monkeypatch.context() as patch:
+            patch.setitem(COMPUTED, entry, COMPUTED[entry] + 1)
+            assert (cell.key != key) == (entry in depends), entry
 
-    import graphmix.experiments.cells as cells
 
-    tree = tmp_path / "graphmix"
-    shutil.copytree(Path(cells.__file__).parents[1], tree, ignore=shutil.ignore_patterns("__pycache__"))
-    real = cells.code_version()
-    monkeypatch.setattr(cells, "files", lambda name: tree)
-    assert cells.code_version.__wrapped__() == real
-    (tree / "cli/train.py").write_text("# shows results, does not make them")
-    assert cells.code_version.__wrapped__() == real
-    step = tree / "training/step.py"
-    step.write_text(step.read_text() + "# another line")
-    assert cells.code_version.__wrapped__() != real
+def test_a_hyperparameter_added_later_changes_no_key(monkeypatch):
+    cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="public", method="graphmix")
+    balanced = cell.with_settings(class_weight="balanced")
+    held = cell.definition
+    assert "class_weight" in held
+    # As a cell of the time before it.
+    monkeypatch.setattr(Cell, "definition", {name: value for name, value in held.items() if name not in ADDED})
+    before = cell.key
+    monkeypatch.undo()
+    assert cell.key == before != balanced.key
 
 
 @pytest.mark.parametrize(

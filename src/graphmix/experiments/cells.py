@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,10 @@ from graphmix.baselines import BASELINES
 from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
 from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
+from graphmix.experiments.versions import versions_of
 from graphmix.training import Config
+from graphmix.training.config import ADDED
 from graphmix.training.paper import GAMMAS
-
-# What results depend on; the rest only shows them.
-_TRAINS = ("analysis", "baselines", "data", "method", "models", "sparse", "streams.py", "training", "triton_streams.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +64,7 @@ class Cell:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What its result depends on, besides the code: neither its table nor the paper's number."""
+        """The settings its result depends on; neither its table nor the paper's number is among them."""
         asked: dict[str, Any] = {
             "dataset": self.dataset,
             "split": self.split,
@@ -83,9 +80,17 @@ class Cell:
         return asked | self.config.to_dict()
 
     @property
+    def versions(self) -> dict[str, int]:
+        """Those entries of `COMPUTED` that its result depends on."""
+        if self.method in BASELINES:
+            return versions_of(("data", "baselines"))
+        extra = ("bound",) if self.grid else ("measures",) if self.measures else ()
+        return versions_of(("data", "training", *extra))
+
+    @property
     def key(self) -> str:
         """A name for its result: cells of different tables that ask for the same share it."""
-        text = json.dumps(self.definition | {"code": code_version()}, sort_keys=True)
+        text = json.dumps(_without_added(self.definition) | {"computed": self.versions}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
@@ -137,30 +142,21 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
 
 def fits(cell: Cell, only: str | None) -> bool:
     """Whether a pattern ROW/COLUMN or ROW/COLUMN/READING asks for a cell; none asks for all."""
+    return names_place((cell.row, cell.column, cell.reading), only)
+
+
+def names_place(place: tuple[str, str, str | None], only: str | None) -> bool:
+    """Whether a pattern, as in `fits`, names a cell given by row, column and reading."""
     wanted = [part.strip().lower() or "*" for part in (only or "").split("/")]
-    held = (cell.row, cell.column, cell.reading or "")
+    held = (place[0], place[1], place[2] or "")
     return len(wanted) <= len(held) and all(
         fnmatchcase(name.lower(), pattern) for name, pattern in zip(held, wanted, strict=False)
     )
 
 
-@cache
-def code_version() -> str:
-    """A hash of the code that results depend on."""
-    digest = hashlib.sha256()
-    root = files("graphmix")
-    for name in _TRAINS:
-        for path, content in _sources(root / name, name):
-            digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:12]
-
-
-def _sources(place: Any, name: str) -> Iterator[tuple[str, bytes]]:
-    if name.endswith(".py"):
-        yield name, place.read_bytes()
-    elif place.is_dir() and not name.endswith("__pycache__"):
-        for inner in sorted(place.iterdir(), key=lambda path: path.name):
-            yield from _sources(inner, f"{name}/{inner.name}")
+def _without_added(settings: Mapping[str, Any]) -> dict[str, Any]:
+    # A hyperparameter added later must not change the keys of results that were computed without it.
+    return {name: value for name, value in settings.items() if name not in ADDED or value != getattr(Config, name)}
 
 
 def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
