@@ -15,7 +15,7 @@ from graphmix.experiments.verdict import judge_trials
 from graphmix.experiments.versions import COMPUTED, text_of
 from graphmix.storage.files import write_text
 from graphmix.training import Config
-from graphmix.training.settings import ADDED
+from graphmix.training.config import ADDED
 
 FORMAT = 1
 # What of a stored cell its entry has a place for already.
