@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,47 @@ def test_a_spec_runs_small_and_its_report_draws(name, shared):
     assert spec.title in render(read(shared / f"{name}.json"))
 
 
+def without_one(spec):
+    """The spec without one of its hyperparameters, for each of them: where it was, and what is left."""
+
+    def less(settings):
+        for name in settings:
+            if name in Config.__dataclass_fields__ and name != "method":
+                yield name, {key: value for key, value in settings.items() if key != name}
+
+    for name, left in less(spec.settings):
+        yield name, replace(spec, settings=left)
+    for kind in ("columns", "rows"):
+        entries = getattr(spec, kind)
+        for place, entry in enumerate(entries):
+            changed = [(name, replace(entry, settings=left)) for name, left in less(entry.settings)]
+            for column, settings in getattr(entry, "on", {}).items():
+                changed += [
+                    (f"{column} {name}", replace(entry, on={**entry.on, column: left})) for name, left in less(settings)
+                ]
+            for name, other in changed:
+                yield f"{entry.name} {name}", replace(spec, **{kind: (*entries[:place], other, *entries[place + 1 :])})
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_spec_sets_only_what_differs_from_the_papers_defaults(name):
+    spec = load_spec(name)
+    configs = [cell.config for cell in plan(spec, Asked())]
+    for place, other in without_one(spec):
+        assert [cell.config for cell in plan(other, Asked())] != configs, f"{place} is what it would be anyway"
+
+
+def test_a_setting_that_equals_the_default_would_be_found():
+    spec = load_spec("standard-split")
+    rows = (replace(spec.rows[0], settings={**spec.rows[0].settings, "hidden": 16}), *spec.rows[1:])
+    configs = [cell.config for cell in plan(spec, Asked())]
+    (found,) = [other for place, other in without_one(replace(spec, rows=rows)) if place == "GCN hidden"]
+    assert [cell.config for cell in plan(found, Asked())] == configs
+
+
 @pytest.mark.parametrize("name", names())
 def test_hyperparameters_are_the_defaults_of_train(name):
-    # Two places say what the paper's appendix does: the specs, and the defaults of `graphmix train`.
+    # Only some experiments of the appendix differ from the defaults of `graphmix train`.
     spec = load_spec(name)
     own = {"alpha", "gamma", "optimisation", "joint_weight", "epochs", "rampup_start", "rampup_end"}
     for cell in plan(spec, Asked()):
@@ -64,7 +103,6 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         same = ("method", "backbone", "trials", "seed", "reading")
         usual = Config.for_dataset(cell.dataset, **{each: getattr(cell.config, each) for each in same})
         different = {each for each in vars(usual) if getattr(usual, each) != getattr(cell.config, each)}
-        # What only some experiments of the appendix set otherwise.
         allowed = own if name in ("ablation", "fewer-labels", "joint-optimisation", "theorem") else set()
         # Neither α nor γ plays a part in these.
         allowed = allowed | ({"alpha", "gamma"} if cell.method in ("supervised", "fcn-mixup") else set())
@@ -205,8 +243,6 @@ def test_the_same_cell_of_two_tables_has_one_key():
     ],
 )
 def test_whatever_a_result_depends_on_is_in_its_key(change):
-    from dataclasses import replace
-
     cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="balanced", splits=10, method="graphmix")
     assert replace(cell, **change).key != cell.key
     # Where it stands and what the paper says does not matter.
