@@ -92,7 +92,7 @@ def test_a_saved_split_can_be_trained_on(tmp_path):
         (["--backbone", "unet", "--pool-ratios", "0.5,0.5,0.5"], ["two"]),
         (["--backbone", "unet", "--pool-ratios", "half"], ["'half'"]),
         (["--method", "magic"], ["graphmix, supervised, fcn, self-training"]),
-        (["--backbone", "custom"], ["own", "model"]),
+        (["--backbone", "custom"], ["custom", "`model`"]),
     ],
     ids=lambda value: " ".join(value),
 )
