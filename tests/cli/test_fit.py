@@ -280,7 +280,7 @@ CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20)
         (HEAD + ENOUGH, "", ["edges.csv is empty"]),
         (HEAD + ENOUGH, "source,target\n", ["edges.csv has a header but no rows"]),
         (HEAD + ENOUGH, "source\nn1\n", ["edges.csv needs two columns"]),
-        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id' is also the id of nodes.csv line 5"]),
+        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id'", "nodes.csv line 5"]),
         (HEAD + ENOUGH + ",A,1\n", CYCLE, ["nodes.csv line 22 has no id"]),
         (HEAD + ENOUGH + "n99,A\n", CYCLE, ["nodes.csv line 22 has 2 cells, but the header names 3"]),
         (HEAD + ENOUGH.replace(",B,", ",A,"), CYCLE, ["column 'topic' has one class only, 'A'"]),
