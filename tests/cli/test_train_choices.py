@@ -92,11 +92,7 @@ def test_a_saved_split_can_be_trained_on(tmp_path):
         (["--backbone", "unet", "--pool-ratios", "0.5,0.5,0.5"], ["pool", "ratios"]),
         (["--backbone", "unet", "--pool-ratios", "half"], ["'half'"]),
         (["--method", "magic"], ["graphmix, supervised, fcn, self-training"]),
-<<<<<<< HEAD
         (["--backbone", "custom"], ["custom", "model"]),
-=======
-        (["--backbone", "custom"], ["custom", "`model`"]),
->>>>>>> c237a24
     ],
     ids=lambda value: " ".join(value),
 )

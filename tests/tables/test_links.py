@@ -85,7 +85,7 @@ def test_what_becomes_of_directions_loops_and_repeats_is_said(edges):
     found = match(["a", "b", "c"], edges("s,t\na,b\nb,a\na,b\na,c\nc,c\nc,c\n"))
     assert found.pairs.shape == (2, 6)
     assert found.notes == (
-        "2 edges from a node to itself removed",
+        "2 edges from a node to itself dropped",
         "1 repeated edge merged",
         "1 edge without a reverse, used in both directions",
     )

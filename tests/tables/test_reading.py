@@ -84,7 +84,7 @@ def test_rows_are_named_by_their_lines(table, content, where):
         ("a,b\n", "table.csv has a header but no rows$"),
         ("a,b", "table.csv has a header but no rows$"),
         ("a,b,a\n1,2,3\n", "table.csv has two columns called 'a'; rename one of them$"),
-        ("a,,b\n1,2,3\n", "table.csv: column 2 has no name in the header"),
+        ("a,,b\n1,2,3\n", "table.csv: column 2 has no name; name it"),
         ("a,b\n1,2\n3\n", "^table.csv line 3 has 1 cell, but the header names 2; it begins '3'$"),
         ("a,b\n1,2\n\n\n3,4,5\n", "^table.csv line 5 has 3 cells, but the header names 2"),
         ('a,b\n1,"x\ny"\n3\n1,3\n3\n', "^table.csv line 4 has 1 cell"),

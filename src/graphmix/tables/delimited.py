@@ -198,7 +198,9 @@ def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
         DataError: there is one.
     """
     if any(map(_has_nul, columns.values())):
+        # This raises, with the line; the next line is for a file that was changed meanwhile.
         text.whole()
+        raise DataError(f"{text.path} has a NUL byte, so it is not a text table")
     last = list(columns.values())[-1]
     if len(last) and "\n" in last[-1].as_py():
         whole = text.whole()

@@ -214,7 +214,7 @@ def _direction_notes(pairs: NDArray[np.int64], nodes: int) -> list[str]:
     source, target = pairs[:, pairs[0] != pairs[1]]
     loops = pairs.shape[1] - len(source)
     if loops:
-        notes.append(f"{counted(loops, 'edge')} from a node to itself removed")
+        notes.append(f"{counted(loops, 'edge')} from a node to itself dropped")
     keys = source * nodes + target
     keys.sort()
     different = keys[np.diff(keys, prepend=-1) > 0]
