@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from graphmix.cli.flags import in_flags
+from graphmix.cli.interrupts import INTERRUPTED, always_raised
 from graphmix.data import DATASETS, resolve
 from graphmix.experiments.names import METRICS, name_run
 
@@ -148,7 +149,8 @@ def same_folder(folder: Path) -> str:
 def resumable(how: str) -> Iterator[None]:
     """On Ctrl-C, say how to continue, and exit with code 130."""
     try:
-        yield
+        with always_raised():
+            yield
     except KeyboardInterrupt:
         say(f"graphmix: interrupted; {how}")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
