@@ -124,22 +124,22 @@ def shell(folder: Path) -> str:
 def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
     page = shell(folder)
     said = (
-        "Use GraphMix(GCN): it is right on 80.0 % of 40 labels, each held out in its turn.",
+        "Use GraphMix(GCN): it is right on 80.0 % of 40 labels, each held out once.",
         "<b>Take care.</b> Labels are few.",
         "<b>Not tried.</b> supervised was left out: its loss became infinite",
         "82 % of the 60 edges between labels join one class; 31 % would by chance.",
         "64 % of the unlabeled nodes are within two steps of a label.",
         "features: words (text)",
         "2.5 (−1.5 to +6.5)",
-        "too sure of itself, its confidence 12.5 points off on average",
+        "overconfident, its confidence 12.5 points off on average",
         "brings that down to 4.5 points",
-        "From a confidence of 0.55 on, 91.0 % of predictions are right, on labels that the level was not chosen by",
+        "From a confidence of 0.55 on, 91.0 % of predictions are right, on labels that did not choose the level",
         "250 of 1,000 (25.0 %)",
         "held the right class 91.5 % of the time, with 1.4 classes on average",
         "Time for training",
         "0.75 GiB",
         "graphmix predict",
-        "what the model predicts, a row for each",
+        "what the model predicts, one row for each",
     )
     places = [page.find(text) for text in said]
     assert min(places) >= 0, said[places.index(min(places))]
@@ -216,7 +216,7 @@ def test_the_curves_of_the_candidates(folder: Path, run_folder: Path, demo_folde
 
 def test_a_fit_that_is_not_done(folder: Path) -> None:
     (folder / "model.json").unlink()
-    with pytest.raises(RunError, match=r"holds a fit that is not done: it has no model.json yet; .* --resume"):
+    with pytest.raises(RunError, match=r"holds an unfinished fit: it has no model.json yet; .* `resume`"):
         read(folder)
 
 
@@ -236,7 +236,7 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (lambda metrics: metrics.pop("held"), "the file has no field 'held'"),
         (change("format", to=2), "format is 2, written by a newer graphmix; this one reads 1, so upgrade it"),
         (change("candidates", to=[]), "candidates is empty"),
-        (change("candidates", 1, "behind", to=None), "candidates[1].behind is not a list"),
+        (change("candidates", 1, "behind", to=None), "candidates[1].behind is null, but this is not the best"),
         (change("candidates", 0, "behind", to=[1, 2, 3]), "candidates[0].behind is not null, but this is the best"),
         (change("candidates", 1, "certain", to=1), "candidates[1].certain is neither true nor false"),
         (
@@ -260,7 +260,7 @@ def test_damaged_metrics_are_refused_in_a_sentence(folder: Path, broken: Any, pr
     path.write_text(json.dumps(metrics))
     with pytest.raises(RunError) as caught:
         read(folder)
-    assert str(caught.value) == f"{path} cannot be drawn: {problem}"
+    assert str(caught.value) == f"{path}: {problem}"
 
 
 def test_other_files_are_refused_by_name(folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_other_files_are_refused_by_name(folder: Path) -> None:
         read(folder)
     (folder / "metrics.json").write_text(json.dumps(make_metrics()))
     (folder / "model.json").write_text('{"format": 7}')
-    with pytest.raises(RunError, match=r"model.json cannot be drawn: format is 7, written by a newer graphmix"):
+    with pytest.raises(RunError, match=r"model.json: format is 7, written by a newer graphmix"):
         read(folder)
 
 
@@ -308,12 +308,12 @@ def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
     fitted = fit_problem(problem, survey(graph, problem.known), config, wishes, tmp_path / "model")
     contents = read(tmp_path / "model")
     assert contents.fitted is not None
-    assert {one.method for one in contents.fitted.candidates} == {"label-propagation", "fcn"}
-    assert contents.fitted.test is not None
-    assert contents.fitted.survey == survey(graph, problem.known)
+    assert {one.method for one in contents.fitted.metrics.candidates} == {"label-propagation", "fcn"}
+    assert contents.fitted.metrics.test is not None
+    assert contents.fitted.metrics.survey == survey(graph, problem.known)
     assert contents.records[0].rows == ("Features only (FCN)",)
     page = render(contents)
-    assert f"{fitted.metrics['candidates'][0]['accuracy']:.1f} % of the" in page
+    assert f"{fitted.metrics.candidates[0].accuracy:.1f} % of" in page
     assert "a note" in page
 
 

@@ -13,7 +13,8 @@ import pytest
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
 from graphmix.report.commands import retrain
-from graphmix.report.wording import duration, headline, points, spread, summarise
+from graphmix.report.wording import headline
+from graphmix.results.wording import duration, points, spread, summarise
 
 
 def embedded(page: str) -> Any:
@@ -60,7 +61,7 @@ def test_a_run_in_one_sentence(run_folder: Path) -> None:
 
 def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results_folder: Path) -> None:
     (drawn,) = read(save(tmp_path / "r.json", record)).records
-    assert summarise(drawn.cells) == (
+    assert summarise([drawn]) == (
         "2 of 5 cells reproduced; 1 higher, 1 lower, 1 undecided; 1 failed; 1 unavailable; 1 not run"
     )
     assert headline(read(results_folder)).startswith("3 of 6 cells reproduced; 1 higher, 1 lower, 1 undecided;")

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
 
 from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
 from graphmix.results.runs import fingerprint
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json, write_tensors
 
 CONFIG = Config.for_dataset("", trials=4, epochs=15)
@@ -40,12 +42,13 @@ def test_a_finished_run_reads_back(tmp_path, dataset):
 
 def test_results_say_everything(tmp_path, dataset):
     results = train(*dataset, CONFIG, tmp_path / "run", device="cpu").results
-    assert set(CONFIG.to_dict()) <= set(results)
-    assert len(results["test_accuracy"]) == len(results["best_epoch"]) == 4
-    assert results["test_accuracy_mean"] == pytest.approx(sum(results["test_accuracy"]) / 4, abs=1e-3)
-    assert results["test_accuracy_std"] > 0
-    assert results["device"] == "cpu"
-    assert results["versions"]["torch"] == torch.__version__
+    assert results.settings == CONFIG.to_dict()
+    accuracy = results.test_accuracy
+    assert len(accuracy.values) == len(results.best_epoch) == 4
+    assert accuracy.mean == pytest.approx(sum(accuracy.values) / 4, abs=1e-3)
+    assert accuracy.std > 0
+    assert results.device == "cpu"
+    assert results.versions["torch"] == torch.__version__
 
 
 def test_weights_are_those_of_the_best_epoch(tmp_path, dataset):
@@ -85,10 +88,7 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, dataset):
         *dataset, CONFIG, tmp_path / "halved", device="cpu", chunk=1, watch=lambda step: trained.append(step.first)
     )
     assert set(trained) == {2, 3}
-    drop = ("seconds",)
-    assert {k: v for k, v in resumed.results.items() if k not in drop} == {
-        k: v for k, v in whole.results.items() if k not in drop
-    }
+    assert replace(resumed.results, seconds=None) == replace(whole.results, seconds=None)
     for name in ("weights.safetensors", "curves.safetensors"):
         assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
@@ -201,9 +201,9 @@ def test_without_test_nodes_accuracy_is_null_not_nan(tmp_path, dataset):
 
     blind = Split.build(split.train, split.val, split.test & False)
     results = train(graph, blind, CONFIG, tmp_path / "run", device="cpu").results
-    assert results["test_accuracy"] == [None] * 4
-    assert results["test_accuracy_mean"] is None
-    assert json.loads((tmp_path / "run" / "results.json").read_text()) == results
+    assert results.test_accuracy.values == (None,) * 4
+    assert results.test_accuracy.mean is None
+    assert json.loads((tmp_path / "run" / "results.json").read_text()) == to_json(results)
     assert load_run(tmp_path / "run").fit.test_accuracy.isnan().all()
 
 
@@ -233,7 +233,7 @@ def test_a_run_of_a_network_of_ones_own(tmp_path, dataset):
     model = wrap(Net(60, 8, graph.num_classes), mix_at="second")
     config = Config.for_dataset("", trials=2, epochs=6)
     run = train(graph, split, config, tmp_path / "run", model=model, device="cpu")
-    assert (run.results["backbone"], run.results["network"]) == ("custom", model.description)
+    assert (run.results.backbone, run.results.network) == ("custom", model.description)
     assert "Linear(in_features=60, out_features=8" in model.description
     assert "'second'" in model.description
     back = load_run(run.folder, model)

@@ -22,6 +22,7 @@ from graphmix.cli.screen import (
 )
 from graphmix.cli.train import Device, WritePage
 from graphmix.data import Dataset, SourceUnavailable
+from graphmix.results.writer import to_json
 from graphmix.storage import runs as engine
 from graphmix.training import Config
 from graphmix.training.devices import choose_device
@@ -60,7 +61,7 @@ def demo(
         warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     if as_json:
-        typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
+        typer.echo(json.dumps({"title": title, "runs": to_json(results), "out": str(folder)}, allow_nan=False))
         if write_page:
             write_report(folder, folder / "report.html", quiet=True)
         return

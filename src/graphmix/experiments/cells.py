@@ -11,8 +11,9 @@ from typing import Any
 from graphmix.baselines import BASELINES
 from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
-from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
+from graphmix.experiments.spec import EACH, Column, Row, Spec
 from graphmix.experiments.versions import versions_of
+from graphmix.results.record import Quoted
 from graphmix.training import Config
 from graphmix.training.settings import ADDED, GAMMAS
 

@@ -12,6 +12,7 @@ from graphmix.results.survey import Survey
 Method = Literal["graphmix", "supervised", "label-propagation", "fcn"]
 Backbone = Literal["gcn", "gat", "unet", "custom"]
 Task = Literal["nodes", "links"]
+ChosenBy = Literal["accuracy", "macro-f1"]
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class FitMetrics:
     epochs: Count
     backbone: Backbone
     majority: Maybe[Majority]
-    chosen_by: Literal["accuracy", "macro-f1"]
+    chosen_by: ChosenBy
     chosen: Method
     candidates: tuple[CandidateResult, ...]
     calibration: Calibration

@@ -24,7 +24,10 @@ from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, RunError
 from graphmix.files import is_leaving
 from graphmix.models import Backbone
+from graphmix.results.reader import parse
+from graphmix.results.run import RunResult
 from graphmix.results.runs import describe, fingerprint, read_shares, versions
+from graphmix.results.writer import to_json
 from graphmix.storage.files import locked, write_json, write_tensors
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device
@@ -46,7 +49,7 @@ class Run:
 
     folder: Path
     fit: Fit
-    results: dict[str, Any]
+    results: RunResult
 
 
 def train(
@@ -83,12 +86,12 @@ def train(
         results = describe(fit, graph, split, task.device)
         write_tensors(folder / "weights.safetensors", fit.weights)
         write_tensors(folder / "curves.safetensors", _curves(fit))
-        write_json(folder / "results.json", results)
+        write_json(folder / "results.json", to_json(results))
         shutil.rmtree(folder / "parts")
     return Run(folder, fit, results)
 
 
-def record(folder: Path | str, results: dict[str, Any]) -> None:
+def record(folder: Path | str, results: RunResult) -> None:
     """Write the results of something that has neither weights nor curves into a new folder.
 
     Raises:
@@ -97,7 +100,7 @@ def record(folder: Path | str, results: dict[str, Any]) -> None:
     folder = Path(folder)
     check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "results.json", results)
+    write_json(folder / "results.json", to_json(results))
 
 
 def check_empty(folder: Path) -> None:
@@ -151,7 +154,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         raise RunError(f"{folder} does not hold a whole run: {error}") from error
     if model is not None and model.description != results.get("network"):
         raise RunError(f"{folder} holds a run of another network than the one given as `model`")
-    return Run(folder, fit, results)
+    return Run(folder, fit, parse(RunResult, results, folder / "results.json"))
 
 
 def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -> dict[str, Any]:
