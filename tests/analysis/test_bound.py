@@ -249,7 +249,7 @@ def test_the_estimate_lies_between_chance_and_its_largest(result):
 def test_it_is_what_results_files_hold(result):
     assert parse(Bound, json.loads(json.dumps(to_json(result), allow_nan=False)), Path("record.json")) == result
     fields = "m unlabeled grid delta c concentration threshold rademacher points"
-    assert list(result) == fields.split()
+    assert list(to_json(result)) == fields.split()
     assert (result.m, result.unlabeled, result.grid, result.delta, result.c) == (24, 96, 4, 0.05, 1.0)
     assert result.threshold == pytest.approx(4 * result.concentration, abs=3e-6)
     grid = [(point.alpha, point.gamma) for point in result.points]

@@ -244,7 +244,7 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
             "candidates[0].method is 'magic', not one of graphmix, supervised, label-propagation, fcn",
         ),
         (change("chosen", to="fcn"), "chosen is not graphmix, the first of the candidates"),
-        (change("classes", to=["one"]), "classes has 1 values where the survey has 3"),
+        (change("classes", to=["one"]), "classes has 1 values where 3 are expected"),
         (change("conformal", "sizes", to=[1, 2]), "conformal.sizes has 2 values where 3 are expected"),
         (change("abstention", "curve", "kept", to=[1]), "abstention.curve.kept has 1 values where 5 are expected"),
         (change("survey", "nodes", to="many"), "survey.nodes is not a number"),

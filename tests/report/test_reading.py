@@ -111,7 +111,7 @@ def test_an_older_run_has_no_details(run_folder: Path) -> None:
         (b"{}", "has no field 'format'"),
         (b'{"format": 2}', "format is 2, written by a newer graphmix; this one reads 1, so upgrade it"),
         (b'{"format": "1"}', "format is not a number"),
-        (b'{"format": 1, "kind": "poem"}', "kind is 'poem', not one of table, figure, selection, bound"),
+        (b'{"format": 1, "kind": "poem"}', "has no field 'name'"),
     ],
 )
 def test_a_file_that_is_no_record(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -159,6 +159,11 @@ def test_what_is_wrong_with_a_cell_is_said_with_its_place(tmp_path: Path, record
     )
     assert problem(at("verdict", "word", "great")).startswith("cells[3].verdict.word is 'great'")
     assert problem(at("paper", [])) == "cells[3].paper is not an object with named fields"
+
+
+def test_a_kind_that_does_not_exist(tmp_path: Path, record: dict[str, Any]) -> None:
+    with pytest.raises(RunError, match=r"r\.json: kind is 'poem', not one of table, figure, selection, bound"):
+        read(write_json(tmp_path / "r.json", record | {"kind": "poem"}))
 
 
 def test_a_cell_twice(tmp_path: Path, record: dict[str, Any]) -> None:
