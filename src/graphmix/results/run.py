@@ -27,7 +27,7 @@ class Score:
 
     values: Annotated[Shares, Key(""), Length("trials")]
     mean: Annotated[float | None, Key("_mean")]
-    std: Annotated[float | None, Key("_std")]
+    std: Annotated[float | None, Key("_std")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
