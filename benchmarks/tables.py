@@ -20,11 +20,13 @@ from pathlib import Path
 from rich.console import Console
 
 from findings import FINDINGS
-from graphmix.cli.board import tally
 from graphmix.cli.screen import results_table
-from graphmix.experiments.names import title
+from graphmix.results.names import title
+from graphmix.results.reader import parse
+from graphmix.results.run import RunResult
+from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
-from results_page import page, read_records, signed, spread, verdict
+from results_page import commit_of, page, read_records, signed, verdict
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -61,31 +63,35 @@ def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
 def demo() -> str:
     """What `graphmix demo` printed."""
     record = read("demo-cpu.json")
+    runs = [parse(RunResult, run, HERE / "results" / "demo-cpu.json") for run in record["runs"]]
     console = Console(file=io.StringIO(), width=90, color_system=None)
-    console.print(results_table(record["runs"], record["title"]))
+    console.print(results_table(runs, record["title"]))
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    return "```\n" + "\n".join(lines) + "\n```\n"
+    made = f"{runs[0].device}, torch {runs[0].versions['torch']}, {commit_of(record.get('commit'))}; `graphmix demo`."
+    return "```\n" + "\n".join(lines) + f"\n```\n\n{made}\n"
 
 
 def headline() -> str:
     """GCN and GraphMix(GCN) on the standard split, every dataset and reading."""
     (record,) = read_records("standard-split")
     lines = ["| dataset | method | paper | reading `paper` | reading `released` |", "|---|---|---|---|---|"]
-    cells = {(cell["column"], cell["row"], cell["reading"]): cell for cell in record["cells"]}
-    for column in record["columns"]:
+    cells = {(cell.column, cell.row, cell.reading): cell for cell in record.cells}
+    for column in record.columns:
         for row in ("GCN", "GraphMix(GCN)"):
-            ours = [cells[column, row, reading] for reading in record["readings"]]
-            paper = f"{ours[0]['paper']['mean']:.2f} ± {ours[0]['paper']['std']:.2f}"
-            shown = " | ".join(f"{spread(cell, record['metric'])} ({signed(cell)}, {verdict(cell)})" for cell in ours)
+            ours = [cells[column, row, reading] for reading in record.readings]
+            paper = spread(ours[0].paper.mean, ours[0].paper.std)
+            shown = " | ".join(
+                f"{spread_of(cell.run, record.metric)} ({signed(cell)}, {verdict(cell)})" for cell in ours
+            )
             lines.append(f"| {column} | {row} | {paper} | {shown} |")
-    some = cells[record["columns"][0], "GCN", "paper"]
+    some = cells[record.columns[0], "GCN", "paper"]
     lines += [
         "",
         "Test accuracy in percent, mean ± standard deviation at the epoch with the best validation accuracy; in "
         "brackets the difference from the paper and the verdict. "
-        f"{some['run']['trials']} trials each, as in the paper. {some['run']['device']}, "
-        f"torch {some['run']['versions']['torch']}, commit {some['commit']}; "
-        f"`{record['command']}`.",
+        f"{some.run.trials} trials each, as in the paper. {some.run.device}, "
+        f"torch {some.run.versions['torch']}, {commit_of(some.outcome.commit)}; "
+        f"`{record.command}`.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -93,11 +99,13 @@ def headline() -> str:
 def tallies() -> str:
     """How many cells of every table came out how."""
     lines = ["| table or figure | in the paper | what came out |", "|---|---|---|"]
-    for record in read_records():
-        if record["kind"] == "table":
-            missing = sum(cell["status"] == "to do" for cell in record["cells"])
+    records = read_records()
+    for record in records:
+        if record.kind == "table":
+            missing = sum(cell.status == "to do" for cell in record.cells)
             rest = f"; {missing} not run" if missing else ""
-            lines.append(f"| [{record['title']}](docs/results.md) | {record['source']} | {tally([record])}{rest} |")
+            lines.append(f"| [{record.title}](docs/results.md) | {record.source} | {tally([record])}{rest} |")
+    lines += ["", f"Cells that stand in two tables counted once: {tally(records)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -110,15 +118,13 @@ def wrapped() -> str:
         plain, mixed = by[network, "supervised"], by[network, "graphmix"]
         gain = mixed["test_accuracy_mean"] - plain["test_accuracy_mean"]
         error = math.sqrt(sum(cell["test_accuracy_std"] ** 2 / cell["trials"] for cell in (plain, mixed)))
-        shown = " | ".join(
-            f"{cell['test_accuracy_mean']:.2f} ± {cell['test_accuracy_std']:.2f}" for cell in (plain, mixed)
-        )
+        shown = " | ".join(spread(cell["test_accuracy_mean"], cell["test_accuracy_std"]) for cell in (plain, mixed))
         lines.append(f"| {network} | {shown} | {gain:+.2f} | {error:.2f} |")
     some = record["cells"][0]
     lines += [
         "",
         f"Citeseer, public split, {some['trials']} trials of {some['epochs']} epochs, nothing tuned. {some['device']}, "
-        f"torch {some['versions']['torch']}, commit {some['commit'][:13]}; `benchmarks/wrapped.py`.",
+        f"torch {some['versions']['torch']}, {commit_of(some['commit'][:13])}; `benchmarks/wrapped.py`.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -132,11 +138,12 @@ def speed() -> str:
             figures = f"{row['ours_ms']:.3f} | {row['plain_ms']:.1f} | {row['ratio']:.0f}"
             lines.append(f"| {record['device']} | {row['dataset']} | {title(row['method'], 'gcn')} | {figures} |")
     whole = records[1]["hundred_trials"]
+    commits = dict.fromkeys(commit_of(record.get("commit")) for record in records)
     lines += [
         "",
         f"100 trials × 2,000 epochs of GraphMix(GCN) on Cora took {whole['seconds']:.1f} s on the "
         f"{records[1]['device']}, with {whole['peak_gib']:.2f} GiB of its memory at the peak. "
-        "`make bench`, `benchmarks/results/bench-*.json`.",
+        f"`make bench`, `benchmarks/results/bench-*.json`; {' and '.join(commits)}.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -3,12 +3,12 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from graphmix.cli.board import Board, tally, verdict_tables
+from graphmix.cli.board import Board, verdict_tables
 from graphmix.cli.data import DataRoot
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, report, resumable, say
@@ -18,6 +18,8 @@ from graphmix.experiments.records import source_commit
 from graphmix.experiments.runner import loader
 from graphmix.experiments.runner import reproduce as compute
 from graphmix.experiments.spec import Spec, load_spec, names
+from graphmix.results.record import CellResult
+from graphmix.results.wording import tally
 
 ALL = "all"
 
@@ -71,7 +73,7 @@ def reproduce(
             watch=board.watch,
         )
     for record in records:
-        if record["kind"] in ("table", "selection"):
+        if record.kind in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
     output.print(tally(records), markup=False)
     if any(cell.short for each in specs for cell in plan(each, asked)):
@@ -79,7 +81,7 @@ def reproduce(
     output.print(f"Records written to {out}", markup=False, soft_wrap=True)
     if write_page:
         write_report(out, out / "report.html")
-    _say_what_failed([cell for record in records for cell in record["cells"]])
+    _say_what_failed([cell for record in records for cell in record.cells])
 
 
 def _wanted(name: str, asked: Asked) -> list[Spec]:
@@ -105,14 +107,14 @@ def _listing() -> Table:
     return table
 
 
-def _say_what_failed(cells: list[dict[str, Any]]) -> None:
+def _say_what_failed(cells: list[CellResult]) -> None:
     """Name the cells that are not done and why; end with a code that says so."""
-    missing = [cell for cell in cells if cell["error"] is not None]
-    for sentence in dict.fromkeys(cell["error"] for cell in missing):
-        names = [f"{cell['row']} / {cell['column']}" for cell in missing if cell["error"] == sentence]
+    missing = [cell for cell in cells if cell.error is not None]
+    for sentence in dict.fromkeys(cell.error for cell in missing):
+        names = [f"{cell.row} / {cell.column}" for cell in missing if cell.error == sentence]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         say(f"graphmix: {', '.join(names[:3])}{more}: {sentence}")
-    if any(cell["status"] == "failed" for cell in missing):
+    if any(cell.status == "failed" for cell in missing):
         raise typer.Exit(1)
-    if missing and not any(cell["status"] == "done" for cell in cells):
+    if missing and not any(cell.status == "done" for cell in cells):
         raise typer.Exit(2)

@@ -1,8 +1,9 @@
 """graphmix select: α and γ chosen by validation accuracy, then judged with fresh seeds."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -11,7 +12,7 @@ from graphmix import data
 from graphmix.cli.board import Board
 from graphmix.cli.data import DataRoot
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder, spread
+from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder
 from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
 from graphmix.experiments.records import source_commit
@@ -19,6 +20,9 @@ from graphmix.experiments.runner import loader, reproduce
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
 from graphmix.models import BACKBONES
+from graphmix.results.record import Choice, GridPoint
+from graphmix.results.wording import spread
+from graphmix.results.writer import to_json
 from graphmix.training import Config
 
 
@@ -67,16 +71,17 @@ def select(
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
         )
-    cell = record["cells"][0]
-    if cell["run"] is None:
-        raise ConfigError(f"the search could not be done: {cell['error']}")
+    (cell,) = record.cells
+    found = cell.outcome.selection
+    if cell.run is None or found is None or found.chosen is None:
+        raise ConfigError(f"the search could not be done: {cell.error}")
     if as_json:
-        typer.echo(json.dumps({"chosen": cell["chosen"], "grid": cell["grid"], "run": cell["run"], "out": str(folder)}))
+        written = {"chosen": found.chosen, "grid": found.grid, "run": cell.run, "out": str(folder)}
+        typer.echo(json.dumps(to_json(written)))
         return
-    output.print(_grid_table(cell, name))
-    chosen = " and ".join(f"--{name} {value:g}" for name, value in cell["chosen"].items())
-    output.print(f"Chosen: {chosen}", markup=False)
-    output.print(results_table([cell["run"]], "The choice, with fresh seeds", metrics_of(dataset)))
+    output.print(_grid_table(found.grid, found.chosen, name))
+    output.print(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}", markup=False)
+    output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
     output.print(f"Record written to {folder}", markup=False, soft_wrap=True)
     if write_page:
         write_report(folder, folder / "report.html")
@@ -91,18 +96,18 @@ def _command(dataset: str, spec: Spec, asked: Asked, alphas: str, gammas: str) -
     return command + (f" --epochs {asked.epochs}" if asked.epochs else "")
 
 
-def _grid_table(cell: dict[str, Any], dataset: str) -> Table:
+def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Table:
     table = Table(title=f"Validation accuracy (%) on {dataset}", title_justify="left")
     table.add_column("α \\ γ")
-    by = {(point["alpha"], point["gamma"]): point for point in cell["grid"]}
+    by = {(point.alpha, point.gamma): point for point in grid}
     gammas = list(dict.fromkeys(gamma for _, gamma in by))
     for gamma in gammas:
         table.add_column(f"{gamma:g}", justify="right")
-    best = (cell["chosen"]["alpha"], cell["chosen"]["gamma"])
+    best = (chosen.alpha, chosen.gamma)
     for alpha in dict.fromkeys(alpha for alpha, _ in by):
         shown = []
         for gamma in gammas:
-            text = spread(by[alpha, gamma]["val_accuracy_mean"], by[alpha, gamma]["val_accuracy_std"])
+            text = spread(by[alpha, gamma].val_accuracy_mean, by[alpha, gamma].val_accuracy_std)
             shown.append(f"[bold]→ {text}[/bold]" if (alpha, gamma) == best else text)
         table.add_row(f"{alpha:g}", *shown)
     return table

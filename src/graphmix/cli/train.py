@@ -23,6 +23,7 @@ from graphmix.cli.screen import (
 )
 from graphmix.errors import ConfigError
 from graphmix.models import BACKBONES
+from graphmix.results.writer import to_json
 from graphmix.storage import runs as engine
 from graphmix.training import Config
 from graphmix.training.devices import choose_device
@@ -182,7 +183,7 @@ def train(
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
     if as_json:
-        typer.echo(json.dumps(results | {"out": str(folder)}, allow_nan=False))
+        typer.echo(json.dumps(to_json(results) | {"out": str(folder)}, allow_nan=False))
         if write_page:
             write_report(folder, folder / "report.html", quiet=True)
         return

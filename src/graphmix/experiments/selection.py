@@ -5,12 +5,14 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from graphmix import data
+from graphmix.errors import RunError
 from graphmix.experiments.cells import Cell
-from graphmix.experiments.names import title
 from graphmix.experiments.spec import EACH, Column, Row, Spec
+from graphmix.results.names import title
+from graphmix.results.record import Choice, GridPoint
+from graphmix.results.run import RunResult
 from graphmix.training import Config
 
 
@@ -67,27 +69,33 @@ def grid_cells(cell: Cell, grid: Mapping[str, Sequence[float]]) -> list[Cell]:
     return [plain.with_settings(alpha=alpha, gamma=gamma) for alpha, gamma in product(grid["alphas"], grid["gammas"])]
 
 
-def choose(points: Sequence[dict[str, Any]]) -> dict[str, float]:
+def choose(points: Sequence[GridPoint]) -> Choice:
     """The point with the best mean validation score over its trials, the first of equals; the test plays no part.
 
-    The score is what epochs are chosen by: accuracy, or macro F1 among links.
-
-    Args:
-        points: as `summary` gives.
+    The score is what epochs are selected by: accuracy, or macro F1 for links.
     """
-    best = max(points, key=lambda point: point["val_score_mean"])
-    return {"alpha": best["alpha"], "gamma": best["gamma"]}
+    best = max(points, key=lambda point: point.val_score_mean or 0.0)
+    return Choice(best.alpha, best.gamma)
 
 
-def fresh(cell: Cell, chosen: Mapping[str, float]) -> Cell:
+def fresh(cell: Cell, chosen: Choice) -> Cell:
     """The cell at the chosen point, with seeds and, where splits are drawn, splits that the search has not seen."""
     unseen = replace(cell, first_split=cell.first_split + cell.splits)
-    return unseen.with_settings(**chosen, seed=cell.config.seed + cell.config.trials)
+    return unseen.with_settings(alpha=chosen.alpha, gamma=chosen.gamma, seed=cell.config.seed + cell.config.trials)
 
 
-def summary(point: Cell, run: Mapping[str, Any]) -> dict[str, Any]:
+def summary(point: Cell, run: RunResult) -> GridPoint:
     """What is kept of a point of the grid: where it is and its validation scores."""
-    config = point.config
-    score = round(fmean(run["val_score"]), 4)
-    kept = {name: run[name] for name in ("val_accuracy_mean", "val_accuracy_std", "val_accuracy")}
-    return {"alpha": config.alpha, "gamma": config.gamma, "trials": config.trials, "val_score_mean": score, **kept}
+    val = run.val_accuracy
+    scores = [score for score in run.val_score or () if score is not None]
+    if val is None or len(scores) < run.trials:
+        raise RunError(f"the run at α = {point.config.alpha:g}, γ = {point.config.gamma:g} has no validation scores")
+    return GridPoint(
+        alpha=point.config.alpha,
+        gamma=point.config.gamma,
+        trials=point.config.trials,
+        val_score_mean=round(fmean(scores), 4),
+        val_accuracy_mean=val.mean,
+        val_accuracy_std=val.std,
+        val_accuracy=val.values,
+    )

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
-from graphmix.experiments.names import METRICS
+from graphmix.results.names import METRICS
+from graphmix.results.record import Quoted
 from graphmix.training import Config
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
@@ -20,14 +21,6 @@ MEASURES = ("embedding", "soft-rank")
 EACH = "each"
 
 Settings = Mapping[str, Any]
-
-
-class Quoted(NamedTuple):
-    """A number of the paper: mean and standard deviation in percent, over so many trials; None for what it omits."""
-
-    mean: float
-    std: float | None = None
-    n: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.errors import GraphMixError, RunError
 from graphmix.files import is_leaving
+from graphmix.results import formats
 from graphmix.results.runs import versions
 from graphmix.storage.description import read_description, write_description
 from graphmix.storage.files import write_bytes
@@ -28,7 +29,6 @@ from graphmix.workflow.candidates import check_methods
 from graphmix.workflow.model import Model
 from graphmix.workflow.packing import pack_held, unpack_held
 
-FORMAT = 1
 DESCRIPTION = "classifier.json"
 _TENSORS = re.compile(r"tensors-[0-9a-f]{16}\.safetensors")
 _HELD = "held"
@@ -65,7 +65,7 @@ def write_classifier(
     content = bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
     digest = hashlib.sha256(content).hexdigest()
     described = {
-        "format": FORMAT,
+        "format": formats.CLASSIFIER,
         "versions": versions(),
         "parameters": {name: _plain(name, value, model.config) for name, value in parameters.items()},
         "method": model.method,
@@ -137,7 +137,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     if not path.is_file():
         raise RunError(f"{folder} is not a classifier's folder: it has no {DESCRIPTION}")
-    return read_description(path, FORMAT, "a classifier")
+    return read_description(path, formats.CLASSIFIER, "a classifier")
 
 
 def _read_tensors(folder: Path, digest: Any) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
+from graphmix.results.fit import FitMetrics
+from graphmix.results.survey import Survey
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
@@ -24,7 +27,6 @@ from graphmix.workflow.options import Wishes
 from graphmix.workflow.predictions import check_ending, tabulate, write_predictions
 from graphmix.workflow.problem import LINKS, Problem
 from graphmix.workflow.ranking import rank
-from graphmix.workflow.survey import Survey
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Fitted:
     """
 
     stored: Stored
-    metrics: dict[str, Any]
+    metrics: FitMetrics
     failures: tuple[str, ...]
 
 
@@ -113,11 +115,15 @@ def fit_problem(
         stored = Stored(model, problem, _held(candidates), wishes.target, wishes.coverage)
         write_predictions(path, tabulate(name_rows(problem), decisions, classes, labels_of(problem)))
         metrics = describe(model, placings, candidates, decisions, survey, problem, split, wishes)
-        metrics["notes"], metrics["failures"] = list(problem.notes), failures
         clock.begin("")
-        metrics["seconds"] = {name: round(value, 3) for name, value in clock.seconds.items()}
-        metrics["peak_memory_gib"] = peak_memory()
-        write_json(folder / METRICS, metrics)
+        metrics = replace(
+            metrics,
+            notes=tuple(problem.notes),
+            failures=tuple(failures),
+            seconds={name: round(value, 3) for name, value in clock.seconds.items()},
+            peak_memory_gib=peak_memory(),
+        )
+        write_json(folder / METRICS, to_json(metrics))
         write_model(folder, stored)
     return Fitted(stored, metrics, tuple(failures))
 

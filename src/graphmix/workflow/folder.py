@@ -31,6 +31,7 @@ from torch import Tensor
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut
 from graphmix.files import is_leaving
+from graphmix.results import formats
 from graphmix.results.runs import versions
 from graphmix.storage.description import read_description, write_description
 from graphmix.storage.files import write_bytes, write_json
@@ -41,7 +42,6 @@ from graphmix.workflow.model import Model
 from graphmix.workflow.packing import pack_held, pack_problem, share, unpack_held, unpack_problem
 from graphmix.workflow.problem import Problem
 
-FORMAT = 1
 MODEL, ASKED, METRICS, PREDICTIONS = "model.json", "config.json", "metrics.json", "predictions.csv"
 _TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
 _TEXTS = ("encoders.json", "ids.json")
@@ -149,7 +149,7 @@ def write_model(folder: Path, stored: Stored) -> None:
     for name, content in contents.items():
         write_bytes(folder / name, content)
     described = {
-        "format": FORMAT,
+        "format": formats.MODEL,
         "versions": versions(),
         "task": problem.task,
         "name": problem.graph.name,
@@ -205,7 +205,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         state = "holds a fit that is not done" if (folder / ASKED).is_file() else "is not a model's folder"
         raise RunError(f"{folder} {state}: it has no {MODEL}")
-    return read_description(path, FORMAT, "a model")
+    return read_description(path, formats.MODEL, "a model")
 
 
 def _read_checked(path: Path, checksums: Any) -> bytes:

@@ -1,6 +1,6 @@
 """What a graph and its labels are like before anything is trained, and where GraphMix is not likely to help."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.structure import EdgeCounts
 from graphmix.errors import DataError
+from graphmix.results.survey import Survey
 
 # Between fewer labeled edges than this, the share that joins one class is anybody's guess.
 FEWEST_EDGES = 20
@@ -22,50 +23,6 @@ LEAST_REACHED = 0.3
 MOST_LABELED = 0.5
 MOST_ISOLATED = 0.5
 _NAMED = 3
-
-
-@dataclass(frozen=True)
-class Survey:
-    """A graph and its labels in numbers; shares, not percent.
-
-    Attributes:
-        nodes: how many nodes.
-        labeled: how many of them have a label.
-        class_names: `[classes]`, numbers as text where there are no names.
-        class_counts: `[classes]`, labeled nodes.
-        edges: how many undirected edges.
-        isolated: nodes without an edge.
-        components: parts the graph falls into, isolated nodes among them.
-        features: how many features a node has.
-        mean_degree: neighbours of a node, on average.
-        labeled_edges: edges between two labeled nodes.
-        homophily: the share of those that join one class; None without such edges.
-        chance: what that share would be if the same edges' ends were joined at random; None likewise.
-        adjusted_homophily: (homophily - chance) / (1 - chance) (Platonov et al., 2023): 0 is chance, 1 is all; None
-            without such edges or where they are all in one class.
-        reached: the share of the unlabeled nodes within two steps of a labeled one; None where all are labeled.
-        warnings: a sentence for each reason to expect little.
-    """
-
-    nodes: int
-    labeled: int
-    class_names: tuple[str, ...]
-    class_counts: tuple[int, ...]
-    edges: int
-    isolated: int
-    components: int
-    features: int
-    mean_degree: float
-    labeled_edges: int
-    homophily: float | None
-    chance: float | None
-    adjusted_homophily: float | None
-    reached: float | None
-    warnings: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Every number by name, as values that JSON knows."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
@@ -102,7 +59,7 @@ def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
         adjusted_homophily=adjusted,
         reached=float(reached.mean()) if len(reached) else None,
     )
-    return Survey(**{**vars(found), "warnings": tuple(_warn(found))})
+    return replace(found, warnings=tuple(_warn(found)))
 
 
 def _homophily(between: EdgeCounts) -> tuple[float | None, float | None, float | None]:
