@@ -38,7 +38,7 @@ class Config:
     reading: str = setting(
         "paper",
         choices=tuple(READINGS),
-        help="Whose defaults to use: those of the paper or of the authors' released code; has no effect by itself",
+        help="Whose defaults to fill in: those of the paper, or of the authors' released code where it differs",
     )
     trials: int = setting(10, at_least=1, group=RUN, help="How many networks are trained, side by side")
     seed: int = setting(0, at_least=0, at_most=2**63 - LARGEST_COUNT - 1, group=RUN, help="Trial i uses seed + i")
