@@ -4,8 +4,8 @@
     python benchmarks/tables.py --check  only say whether something does
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
-for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md; docs/results.md is written
-whole (results_page.py).
+for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
+docs/howto/hyperparameters.md; docs/results.md is written whole (results_page.py).
 """
 
 import argparse
@@ -27,12 +27,14 @@ from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
 from results_page import commit_of, page, read_records, signed, verdict
+from settings_table import SETTINGS_TABLES
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGE = HERE.parent / "docs" / "results.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
+SETTINGS_PAGE = HERE.parent / "docs" / "howto" / "hyperparameters.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -45,12 +47,13 @@ def main() -> None:
         README: render(README.read_text(), TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
         OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
+        SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         RESULTS_PAGE: page(),
     }
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""
         if new != old and options.check:
-            sys.exit(f"{path.name} differs from the results files; run python benchmarks/tables.py")
+            sys.exit(f"{path.name} differs from the results files or the code; run python benchmarks/tables.py")
         if new != old:
             path.write_text(new)
 

@@ -1,4 +1,4 @@
-"""graphmix reproduce: the paper's tables and figures, with a verdict beside each number."""
+"""graphmix reproduce: compute the paper's tables and figures, with a verdict on each number."""
 
 import shlex
 from dataclasses import replace
@@ -14,9 +14,6 @@ from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, report, resumable, say
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, fits, plan
-from graphmix.experiments.records import source_commit
-from graphmix.experiments.runner import loader
-from graphmix.experiments.runner import reproduce as compute
 from graphmix.experiments.spec import Spec, load_spec, names
 from graphmix.results.record import CellResult
 from graphmix.results.wording import tally
@@ -36,7 +33,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="ROW/COLUMN",
-            help="Compute these cells alone; * stands for anything, parts may be empty, a third may name the reading.",
+            help="Compute only these cells; * matches anything, a part may be empty, a third part names the reading.",
             show_default=False,
         ),
     ] = None,
@@ -46,21 +43,25 @@ def reproduce(
     ),
     write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
     commit: Annotated[
-        str | None, typer.Option(help="What the code is at, for the record.", show_default="asks git")
+        str | None, typer.Option(help="Commit of the code, for the record.", show_default="from git")
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Rebuild tables and figures of the paper; each of its numbers gets a verdict: reproduced, higher or lower."""
+    """Compute tables and figures of the paper again; each number gets a verdict: reproduced, higher or lower."""
     if list_specs:
         output.print(_listing())
         return
     if spec is None:
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
+    from graphmix.experiments.records import source_commit
+    from graphmix.experiments.runner import loader
+    from graphmix.experiments.runner import reproduce as compute
+
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
     command = shlex.join(["graphmix", "reproduce", spec, "--out", str(out)])
     with (
-        resumable(f"{command} and the same options goes on with the trials that are missing"),
+        resumable(f"{command} and the same options continues with the missing trials"),
         Board(specs, asked) as board,
     ):
         records = compute(
@@ -85,7 +86,7 @@ def reproduce(
 
 
 def _wanted(name: str, asked: Asked) -> list[Spec]:
-    """The specs of a name; of all, those with a cell that is asked for."""
+    """Return the spec of a name; for all, every spec that has a wanted cell."""
     if name != ALL:
         return [load_spec(name)]
     specs = [load_spec(each) for each in names()]
@@ -108,7 +109,7 @@ def _listing() -> Table:
 
 
 def _say_what_failed(cells: list[CellResult]) -> None:
-    """Name the cells that are not done and why; end with a code that says so."""
+    """Say which cells failed and why, and exit with code 1; with 2 if no cell could be computed."""
     missing = [cell for cell in cells if cell.error is not None]
     for sentence in dict.fromkeys(cell.error for cell in missing):
         names = [f"{cell.row} / {cell.column}" for cell in missing if cell.error == sentence]
