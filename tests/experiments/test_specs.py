@@ -43,6 +43,7 @@ def shared(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
+@pytest.mark.usefixtures("quick_tsne")
 @pytest.mark.parametrize("name", names())
 def test_a_spec_runs_small_and_its_report_draws(name, shared):
     spec = load_spec(name)

@@ -21,6 +21,7 @@ from graphmix.workflow.fitting import fit_problem
 from graphmix.workflow.options import Wishes
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.survey import survey
+from repeats import repeats
 from watched_page import Watched, points
 
 CLASSES = ["Theory", "</script><b>Genetic</b>", "Rare"]
@@ -286,7 +287,7 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [way, *(place for key, part in inner for place in places(part, (*way, key)))]
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=repeats(40, 400), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_is_changed_gives_a_page_or_one_sentence(folder: Path, data: st.DataObject) -> None:
     metrics = make_metrics(test=make_test())

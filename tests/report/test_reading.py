@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from graphmix.errors import RunError
 from graphmix.report import read, render
+from repeats import repeats
 
-WHOLE_FOLDER = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WHOLE_FOLDER = settings(max_examples=repeats(30, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write_json(path: Path, value: Any) -> Path:

@@ -15,6 +15,7 @@ from graphmix.errors import GraphMixError, RunError
 from graphmix.storage.description import OWN, description_checksum
 from graphmix.workflow.folder import begin, check_free, read_model
 from graphmix.workflow.predictions import tabulate, write_predictions
+from repeats import repeats
 from small_tables import fit_tables, tree, write_edges, write_nodes
 
 GONE = object()
@@ -180,7 +181,7 @@ def mutable(fitted, tmp_path_factory):
     return shutil.copytree(fitted / "model", tmp_path_factory.mktemp("mutated") / "model")
 
 
-@settings(max_examples=150)
+@settings(max_examples=repeats(60, 600))
 @given(data=st.data())
 def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     """Even signed, values of other kinds and sizes come to one sentence, or to a model that works."""
@@ -201,7 +202,7 @@ def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     write_predictions(mutable.parent / "out.parquet", columns)
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(30, 300))
 @given(data=st.data())
 def test_an_unsigned_change_is_always_refused(mutable, fitted, data):
     original = json.loads((fitted / "model" / "model.json").read_text())
