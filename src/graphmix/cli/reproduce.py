@@ -38,7 +38,7 @@ def reproduce(
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    out: Annotated[Path, typer.Option(help="Results folder; what is in it is not computed again.")] = Path(
+    out: Annotated[Path, typer.Option(help="Results folder; results in it are not computed again.")] = Path(
         "reproduction"
     ),
     write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
@@ -53,12 +53,13 @@ def reproduce(
         return
     if spec is None:
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
+    asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
+    specs = _wanted(spec, asked)
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader
     from graphmix.experiments.runner import reproduce as compute
 
-    asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
-    specs = _wanted(spec, asked)
     command = shlex.join(["graphmix", "reproduce", spec, "--out", str(out)])
     with (
         resumable(f"{command} and the same options continues with the missing trials"),

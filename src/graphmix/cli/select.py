@@ -43,17 +43,15 @@ def select(
     trials: Annotated[int, typer.Option(min=2, help="Trials at each point, and of the chosen one.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     out: Annotated[
-        Path | None, typer.Option(help="Results folder; what is in it is not computed again.", show_default="in runs/")
+        Path | None, typer.Option(help="Results folder; results in it are not computed again.", show_default="in runs/")
     ] = None,
     write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
     data_root: DataRoot = None,
     **given: Any,
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
     from graphmix.data import is_file, resolve
-    from graphmix.experiments.records import source_commit
-    from graphmix.experiments.runner import loader, reproduce
 
     name = resolve(dataset)
     if is_file(name) and not Path(name).is_file():
@@ -65,6 +63,10 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
+    from graphmix.experiments.records import source_commit
+    from graphmix.experiments.runner import loader, reproduce
+
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         (record,) = reproduce(
             [spec],
@@ -79,7 +81,7 @@ def select(
     (cell,) = record.cells
     found = cell.outcome.selection
     if cell.run is None or found is None or found.chosen is None:
-        raise ConfigError(f"the search could not be done: {cell.error}")
+        raise ConfigError(f"the search failed: {cell.error}")
     if as_json:
         written = {"chosen": found.chosen, "grid": found.grid, "run": cell.run, "out": str(folder)}
         typer.echo(json.dumps(to_json(written)))

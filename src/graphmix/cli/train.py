@@ -68,13 +68,16 @@ def train(
     **given: Any,
 ) -> None:
     """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
-    from graphmix.data import load, resolve, split_seeds
-    from graphmix.training.devices import choose_device
+    from graphmix.data import resolve, split_seeds
 
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
-    choose_device(device)
     seeds = split_seeds(config.trials, splits, split_seed)
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
+    from graphmix.data import load
+    from graphmix.training.devices import choose_device
+
+    choose_device(device)
     graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:

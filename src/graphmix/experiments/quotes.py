@@ -1,4 +1,4 @@
-"""The paper's number beside a run of any kind, by what the run did."""
+"""The paper's number for a run, by dataset, split, network and method."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ from graphmix.results.record import Quoted
 from graphmix.results.run import RunResult
 from graphmix.training.methods import METHODS
 
-# What a run of the paper's method does where the paper says nothing else.
+# A run that differs in one of these is a variant, for which the paper has no number.
 _USUAL = {"optimisation": "alternate", "predictor": "auto", "class_weight": "none", "target_weight": "none"}
 
 _Place = tuple[str, str, str | None, str, bool, bool]
@@ -25,7 +25,7 @@ def quoted(run: RunResult) -> tuple[Quoted, str] | None:
 
 @cache
 def _numbers() -> dict[_Place, tuple[Quoted, str]]:
-    """Every number of the paper's tables; where two tables give one cell different values, the first has it."""
+    """Return every number of the paper's tables; if two tables differ on a cell, the first counts."""
     found: dict[_Place, tuple[Quoted, str]] = {}
     for spec in map(load_spec, names()):
         if spec.kind != "table":
