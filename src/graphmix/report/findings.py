@@ -113,7 +113,7 @@ def say_sets(metrics: FitMetrics) -> str:
     if sets.threshold is None:
         return (
             f"{metrics.held:,} labels are too few to promise a coverage of {sets.coverage:g} %, so every set holds "
-            "every class. More labels or a lower `coverage` would help."
+            "every class. More labels or a lower coverage would help."
         )
     single = sets.sizes[0] if sets.sizes else 0
     return (

@@ -39,7 +39,7 @@ def _beats_majority(metrics: FitMetrics) -> str:
         return ""
     return (
         f" Always predicting {majority.name!r} is right on {majority.accuracy:.1f} %, so it may have learned nothing: "
-        "try `balanced` training, or label more of the other classes."
+        "balance the classes, or label more of the rarer ones."
     )
 
 

@@ -113,7 +113,8 @@ def tally(records: Sequence[Record]) -> str:
     cells = [cell for cell in each_once(records) if cell.status not in ("quoted", "to do")]
     counts = count(cells)
     done = len(cells) - sum(counts.values())
-    words = [f"{number} {word}" for word, number in counts.items()] + ([f"{done} done"] if done else [])
+    words = [f"{number} {'without a verdict' if word == 'no verdict' else word}" for word, number in counts.items()]
+    words += [f"{done} done"] if done else []
     return f"{plural(len(cells), 'cell')}: {', '.join(words)}"
 
 
