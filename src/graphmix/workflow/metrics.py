@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from graphmix.data import Graph, Split
-from graphmix.data.folds import NAME as FOLDS
 from graphmix.evaluation.calibration import (
     abstention_accuracy,
     abstention_curve,
@@ -50,7 +49,7 @@ def describe(
         "format": FORMAT,
         "dataset": graph.name,
         "survey": survey.to_json(),
-        "judged_on": "held-out folds" if split.name == FOLDS else "validation nodes",
+        "judged_on": "held-out folds" if split.held_out else "validation nodes",
         "held": len(held.labels),
         "trials": model.config.trials,
         "epochs": model.config.epochs,
@@ -107,7 +106,7 @@ def _test(
 ) -> dict[str, Any] | None:
     """How the model does on test nodes, where a split with some was given: they chose nothing."""
     test = split.test[0].cpu()
-    if split.name == FOLDS or not test.any():
+    if split.held_out or not test.any():
         return None
     (winner,) = (candidate for candidate in candidates if candidate.method == model.method)
     labels = graph.y[test]
