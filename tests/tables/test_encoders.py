@@ -2,7 +2,6 @@
 
 import copy
 import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +24,7 @@ def encoded(table, **kinds):
 def in_memory(**columns):
     """A table of text, as if from a CSV file."""
     arrays = {name: pa.chunked_array([pa.array(cells, pa.string())]) for name, cells in columns.items()}
-    return Table(Path("memory.csv"), arrays, len(next(iter(columns.values()))))
+    return Table("memory.csv", arrays, len(next(iter(columns.values()))))
 
 
 def test_numbers_have_mean_0_and_deviation_1(column):

@@ -2,7 +2,7 @@
 
 from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
 from graphmix.tables.encoders import Encoded, Encoders
-from graphmix.tables.files import read_table
+from graphmix.tables.files import TableSource, checksum, is_path, read_table
 from graphmix.tables.kinds import KINDS, choose_kinds
 from graphmix.tables.links import LinkTable, read_labeled_links
 from graphmix.tables.nodes import NodeTable, check_class_names, check_classes, read_nodes
@@ -19,9 +19,12 @@ __all__ = [
     "NodeTable",
     "Structural",
     "Table",
+    "TableSource",
     "check_class_names",
     "check_classes",
+    "checksum",
     "choose_kinds",
+    "is_path",
     "match",
     "read_edges",
     "read_labeled_links",

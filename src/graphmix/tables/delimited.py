@@ -12,6 +12,7 @@ from typing import Any
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import LARGEST_ROW, PIECE, UTF8, CheckedText, is_gzipped, too_large
+from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # Small blocks are faster to parse, and enough for nearly every file; a row must fit into one.
@@ -43,9 +44,7 @@ def read_delimited(path: Path, ending: str, encoding: str) -> Table:
         raise DataError(f"{path} has a header but no rows")
     if text.quotes % 2 and text.ending != b'"' and "\n" in columns[names[-1]][-1].as_py():
         raise DataError(f"{path}: a quote is opened in row {rows} and never closed, so that row swallows the rest")
-    # As many lines as rows and a header: no line is empty, and no cell runs over a line's end.
-    has_lines = text.lines == rows + 1
-    return Table(path, columns, rows, has_lines=has_lines, decimal="," if separator == ";" else ".")
+    return Table(path.name, columns, rows, count_lines=lambda: text.lines, decimal="," if separator == ";" else ".")
 
 
 @contextlib.contextmanager
@@ -86,24 +85,8 @@ def _header(head: str, path: Path, ending: str) -> tuple[str, list[str]]:
         raise DataError(f"{path}: its first line is not a header: {error}") from error
     if first == head and len(head) > PIECE // 2:
         raise DataError(f"{path}: its header is longer than {PIECE // 2**20} MiB")
-    check_names(names, path)
+    check_names(names, str(path))
     return separator, names
-
-
-def check_names(names: list[str], path: Path) -> None:
-    """Refuse columns that cannot be told apart.
-
-    Raises:
-        DataError: a name is empty or comes twice.
-    """
-    if "" in names:
-        place = names.index("") + 1
-        raise DataError(
-            f"{path}: column {place} has no name in the header; name it or leave it out (pandas: to_csv(index=False))"
-        )
-    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if twice is not None:
-        raise DataError(f"{path} has two columns called {shortened(twice)}; rename one of them")
 
 
 def _parse(text: CheckedText, file: Path, separator: str, names: list[str]) -> tuple[dict[str, Any], int]:

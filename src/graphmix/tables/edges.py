@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_numbers, is_list
 from graphmix.tables.checked_text import UTF8
-from graphmix.tables.files import read_table
+from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.nodes import read_ids
 from graphmix.tables.table import NAMED, Table, counted, shortened
 
@@ -73,7 +72,7 @@ class Matched:
 
 
 def read_edges(
-    path: Path | str,
+    edges: TableSource,
     *,
     source: str | None = None,
     target: str | None = None,
@@ -83,7 +82,7 @@ def read_edges(
     """Read a table with one edge to a row.
 
     Args:
-        path: CSV, TSV or Parquet.
+        edges: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
         source: the column of one end's ids; when not given, one called source, src, from, citing or the like, or else
             the first.
         target: the same for the other end: target, dst, to, cited, or the second.
@@ -93,13 +92,13 @@ def read_edges(
     Raises:
         DataError: the file, an id or a weight is wrong; the message names the line.
     """
-    table = read_table(path, encoding)
+    table = read_table(edges, "edges", encoding)
     source, target = find_ends(table, source, target, {weight})
     if weight is None:
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
     for name in (source, target, weight):
         if name is not None and is_list(table.column(name)):
-            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids and weights are single values")
+            raise DataError(f"{table.name}: column {name!r} holds lists; ids and weights are single values")
     weights = None if weight is None else _weights(table, weight)
     return EdgeTable(table, read_ids(table, source), read_ids(table, target), weights, source, target, weight)
 
@@ -126,7 +125,7 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
         whole = _numbered(*(_without_point(each) for each in (known, edges.source, edges.target)))
         if (whole < 0).sum() < (pairs < 0).sum():
             pairs = whole
-            notes.append(f"{edges.table.path.name}: ids like 12.0 are taken as 12, to match the nodes' ids")
+            notes.append(f"{edges.table.name}: ids like 12.0 are taken as 12, to match the nodes' ids")
     lost = np.flatnonzero((pairs < 0).any(axis=0))
     if len(lost):
         if not ignore_unknown:
@@ -154,7 +153,7 @@ def find_ends(
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]
     if len(free) < (source is None) + (target is None):
-        raise DataError(f"{table.path.name} needs two columns, one for each end of an edge; it has {table.names()}")
+        raise DataError(f"{table.name} needs two columns, one for each end of an edge; it has {table.names()}")
     source = source if source is not None else free.pop(0)
     target = target if target is not None else free.pop(0)
     if source == target:

@@ -74,7 +74,7 @@ class Encoders:
         for column in self.columns:
             if column.name not in table.columns and column.name not in table.ignored:
                 raise DataError(
-                    f"{table.path.name} has no column {column.name!r}, which the model was trained with; it has "
+                    f"{table.name} has no column {column.name!r}, which the model was trained with; it has "
                     f"{table.names()}"
                 )
         parts: list[Any] = []

@@ -1,27 +1,36 @@
-"""A table of the user's, by what its name ends in."""
+"""A table from a file or from memory."""
 
+import hashlib
+import os
 from pathlib import Path
+from typing import Any
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import UTF8
 from graphmix.tables.delimited import SEPARATORS, read_delimited
+from graphmix.tables.memory import read_memory, to_arrow
 from graphmix.tables.parquet import read_parquet
 from graphmix.tables.table import Table
 
+# A path, a pyarrow Table or a pandas DataFrame.
+TableSource = Path | str | Any
 _PARQUET = (".parquet", ".pq")
 
 
-def read_table(path: Path | str, encoding: str = UTF8) -> Table:
-    """Read a CSV, TSV or Parquet file; CSV and TSV may be gzipped.
+def read_table(source: TableSource, name: str = "table", encoding: str = UTF8) -> Table:
+    """Read a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
 
     Args:
-        path: its name ends in .csv, .tsv, .tab or .txt, any of these with .gz, or .parquet.
-        encoding: of a text file: any of Python's, say `latin-1`.
+        source: a table in memory, or a path that ends in .csv, .tsv, .tab, .txt, one of these with .gz, or .parquet.
+        name: what messages call a table in memory; a file is called by its name.
+        encoding: the encoding of a text file: any that Python knows, for example `latin-1`.
 
     Raises:
-        DataError: the file cannot be read or is no such table; the message names it, and the line where it can.
+        DataError: the table cannot be read; the message names the file, and the line where possible.
     """
-    path = Path(path)
+    if not is_path(source):
+        return read_memory(source, name)
+    path = Path(source)
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
     try:
@@ -36,3 +45,49 @@ def read_table(path: Path | str, encoding: str = UTF8) -> Table:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     raise DataError(f"{path}: a table's name must end in .csv, .tsv, .txt, one of these with .gz, or .parquet")
+
+
+def is_path(source: TableSource) -> bool:
+    """Whether a table is in a file rather than in memory."""
+    return isinstance(source, str | os.PathLike)
+
+
+def checksum(source: TableSource) -> str:
+    """Return the SHA-256 of a file's bytes; for a table in memory, of its Arrow IPC stream.
+
+    Raises:
+        OSError: the file cannot be read.
+        DataError: the source is neither a path nor a table.
+    """
+    digest = hashlib.sha256()
+    if is_path(source):
+        with Path(source).open("rb") as stream:
+            while block := stream.read(2**20):
+                digest.update(block)
+        return digest.hexdigest()
+    import pyarrow as pa
+
+    # Without metadata and in one piece: equal tables have equal checksums, whoever made them.
+    table = to_arrow(source, "table").replace_schema_metadata(None).combine_chunks()
+    with pa.ipc.new_stream(pa.PythonFile(_Hashing(digest), "w"), table.schema) as writer:
+        writer.write_table(table)
+    return digest.hexdigest()
+
+
+class _Hashing:
+    """A file, as far as pyarrow needs one, that hashes what is written to it."""
+
+    closed = False
+
+    def __init__(self, digest: "hashlib._Hash") -> None:
+        self._digest = digest
+
+    def write(self, data: bytes) -> int:
+        self._digest.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Nothing is open."""

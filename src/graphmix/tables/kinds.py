@@ -113,7 +113,7 @@ def _named(
         else:
             raise DataError(f"there is no kind {kind!r} of feature (column {name!r}); there are {', '.join(KINDS)}")
         if not _filled(table, name):
-            raise DataError(f"{table.path.name}: column {name!r} is empty, so it cannot be a feature")
+            raise DataError(f"{table.name}: column {name!r} is empty, so it cannot be a feature")
         kinds[name] = choice.kind
         if choice.note:
             notes.append(choice.note)
@@ -224,7 +224,7 @@ def _uneven(table: Table, lists: Lists) -> str:
 def _test_number(table: Table, name: str) -> str:
     numbers = None if is_list(table.column(name)) else as_numbers(table, name)
     if numbers is None:
-        raise DataError(f"{table.path.name}: column {name!r} holds lists, so it cannot be of kind number")
+        raise DataError(f"{table.name}: column {name!r} holds lists, so it cannot be of kind number")
     if len(numbers.wrong) > (1 - NUMERIC) * numbers.filled:
         row = int(numbers.wrong[0])
         raise DataError(_cannot(table, name, row, "a number"))
@@ -233,7 +233,7 @@ def _test_number(table: Table, name: str) -> str:
 
 def _test_words(table: Table, name: str) -> str:
     if is_list(table.column(name)):
-        raise DataError(f"{table.path.name}: column {name!r} holds lists; it can be of kind tokens or embedding")
+        raise DataError(f"{table.name}: column {name!r} holds lists; it can be of kind tokens or embedding")
     return ""
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from graphmix.errors import DataError
 from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.checked_text import UTF8
 from graphmix.tables.edges import find_ends
-from graphmix.tables.files import read_table
+from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.nodes import read_ids, read_parts
 from graphmix.tables.table import Table
 
@@ -38,7 +37,7 @@ class LinkTable:
 
 
 def read_labeled_links(
-    path: Path | str,
+    links: TableSource,
     *,
     label: str | None = None,
     split: str | None = None,
@@ -50,7 +49,7 @@ def read_labeled_links(
     """Read a table with one link to a row; repeats, links back and links to oneself are links of their own.
 
     Args:
-        path: CSV, TSV or Parquet.
+        links: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
         label: the column of labels; an empty cell is an unlabeled link.
         split: a column that says train, val or test.
         source: the column of one end's ids, found as by `read_edges`.
@@ -63,14 +62,14 @@ def read_labeled_links(
     """
     import pyarrow as pa
 
-    table = read_table(path, encoding)
+    table = read_table(links, "edges", encoding)
     source, target = find_ends(table, source, target, {label, split, *taken})
     named = [name for name in (source, target, label, split) if name is not None]
     for name in named:
         if is_list(table.column(name)):
-            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids, labels and splits are single values")
+            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and splits are single values")
     if len(set(named)) < len(named):
-        raise DataError(f"{table.path.name}: one column cannot be ends, labels and split at once; name one for each")
+        raise DataError(f"{table.name}: one column cannot be ends, labels and split at once; name one for each")
     both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()
     ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()

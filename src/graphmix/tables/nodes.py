@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_text, as_words, is_list
 from graphmix.tables.checked_text import UTF8
-from graphmix.tables.files import read_table
+from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.table import NAMED, Table, counted, shortened, some_of
 
 TRAIN, VAL, TEST = "train", "val", "test"
@@ -60,7 +59,7 @@ class NodeTable:
 
 
 def read_nodes(
-    path: Path | str,
+    nodes: TableSource,
     *,
     id: str | None = None,
     label: str | None = None,
@@ -71,7 +70,7 @@ def read_nodes(
     """Read a table with one node to a row.
 
     Args:
-        path: CSV, TSV or Parquet.
+        nodes: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
         id: the column of ids; when not given, one called id, node or the like, or else the first.
         label: the column of labels; an empty cell is an unlabeled node.
         split: a column that says train, val or test; an empty cell is a node of none.
@@ -81,12 +80,12 @@ def read_nodes(
     Raises:
         DataError: the file, an id or a part of the split is wrong; the message names the line.
     """
-    table = read_table(path, encoding)
+    table = read_table(nodes, "nodes", encoding)
     id_column = _id_column(table, {label, split, *taken}) if id is None else id
     named = [name for name in (id_column, label, split) if name is not None]
     for name in named:
         if is_list(table.column(name)):
-            raise DataError(f"{table.path.name}: column {name!r} holds lists; ids, labels and splits are single values")
+            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and splits are single values")
     if len(set(named)) < len(named):
         twice = Counter(named).most_common(1)[0][0]
         raise DataError(f"column {twice!r} cannot be ids, labels and split at once; name a column for each")
@@ -125,7 +124,7 @@ def check_classes(nodes: NodeTable) -> list[str]:
     Raises:
         DataError: there are no labels, only one class, or so many classes that the column is something else.
     """
-    return check_class_names(nodes.labels, f"{nodes.table.path.name}: column {nodes.label_column!r}")
+    return check_class_names(nodes.labels, f"{nodes.table.name}: column {nodes.label_column!r}")
 
 
 def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
@@ -154,7 +153,7 @@ def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
 def _id_column(table: Table, taken: set[str | None]) -> str:
     free = [name for name in table.columns if name not in taken]
     if not free:
-        raise DataError(f"{table.path.name} has no column left for the nodes' ids")
+        raise DataError(f"{table.name} has no column left for the nodes' ids")
     called = {name.lower(): name for name in reversed(free)}
     return next((called[name] for name in _ID_NAMES if name in called), free[0])
 

@@ -54,7 +54,7 @@ class Number:
         """Return float32 `[rows, 1 or 2]` and notes; a missing cell counts as the mean."""
         column = table.column(self.name)
         if is_list(column):
-            raise DataError(f"{table.path.name}: column {self.name!r} holds lists, but held numbers in training")
+            raise DataError(f"{table.name}: column {self.name!r} holds lists, but held numbers in training")
         found = as_numbers(table, self.name)
         if found.filled and len(found.wrong) == found.filled:
             row = int(found.wrong[0])
@@ -143,7 +143,7 @@ def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
     """Read lists of one length as `[rows, dimensions]`, NaN where a list or a number is missing or beyond measure."""
     lists = number_lists(table, name)
     if lists is None:
-        raise DataError(f"{table.path.name}: column {name!r} must hold lists of numbers like [0.1, 0.2]")
+        raise DataError(f"{table.name}: column {name!r} must hold lists of numbers like [0.1, 0.2]")
     lengths = np.bincount(lists.rows, minlength=table.rows)
     if dimensions is None:
         dimensions = int(lengths.max(initial=0))
@@ -155,7 +155,7 @@ def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
             f"others have {dimensions}"
         )
     if not dimensions:
-        raise DataError(f"{table.path.name}: the lists in column {name!r} are empty; leave it out (--ignore)")
+        raise DataError(f"{table.name}: the lists in column {name!r} are empty; leave it out (--ignore)")
     values = np.full((table.rows, dimensions), np.nan)
     values[lists.filled] = np.asarray(lists.items.to_numpy(zero_copy_only=False)).reshape(-1, dimensions)
     values[np.abs(values) > LARGEST] = np.nan

@@ -1,58 +1,65 @@
-"""Table: the columns of one file, and where in the file a row stands."""
+"""Table: the columns of one file or one table in memory, and how messages name its rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from graphmix.errors import DataError
 
 Value = TypeVar("Value")
 
-# How many of a list's members a message names.
+# How many items of a long list a message names.
 NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a file, as they stand there.
+    """Columns as they were read: nothing is parsed yet.
 
     Attributes:
-        path: the file.
-        columns: pyarrow's arrays `[rows]` by name, in the file's order. Those of a CSV file are all strings; those of
-            a Parquet file are strings, numbers, or lists of either.
-        rows: how many there are.
-        ignored: columns whose type cannot be used, and why.
-        has_lines: whether row r stands on line r + 2, below the header.
-        decimal: what stands before a fraction: a comma in many of the CSV files that are split by semicolons.
+        name: how messages call it: a file's name, or `nodes` or `edges` for a table in memory.
+        columns: pyarrow arrays `[rows]` by name, in the table's order. Columns of a CSV file are strings; other tables
+            have strings, numbers, and lists of either.
+        rows: the number of rows.
+        ignored: columns of a type that cannot be used, each with the reason.
+        in_memory: whether it was a table in memory rather than a file.
+        count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
+            the file can no longer be read.
+        decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
     """
 
-    path: Path
+    name: str
     columns: Mapping[str, Any]
     rows: int
     ignored: Mapping[str, str] = field(default_factory=dict)
-    has_lines: bool = False
+    in_memory: bool = False
+    count_lines: Callable[[], int | None] = lambda: None
     decimal: str = "."
     _parsed: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def where(self, row: int) -> str:
-        """Say where a row stands: `papers.csv line 14`, or `papers.csv row 13` where lines and rows differ."""
-        return f"{self.path.name} line {row + 2}" if self.has_lines else f"{self.path.name} row {row + 1}"
+        """Name a row, counted from 0: `papers.csv line 14`, `papers.csv row 13`, or `row 13 of nodes`.
+
+        The line is named only if every row is on one line of its own, with nothing above the header.
+        """
+        if self.in_memory:
+            return f"row {row + 1} of {self.name}"
+        return f"{self.name} line {row + 2}" if self._has_one_line_per_row() else f"{self.name} row {row + 1}"
 
     def column(self, name: str) -> Any:
         """Return a column `[rows]`.
 
         Raises:
-            DataError: there is none of this name, or its type cannot be used.
+            DataError: there is no such column, or its type cannot be used.
         """
         if name in self.ignored:
-            raise DataError(f"{self.path.name}: column {name!r} cannot be used: {self.ignored[name]}")
+            raise DataError(f"{self.name}: column {name!r} cannot be used: {self.ignored[name]}")
         if name not in self.columns:
-            raise DataError(f"{self.path.name} has no column {name!r}; it has {self.names()}")
+            raise DataError(f"{self.name} has no column {name!r}; it has {self.names()}")
         return self.columns[name]
 
     def parsed(self, name: str, parse: "Callable[[Table, str], Value]") -> Value:
-        """What a function makes of a column: computed once, kept with the table."""
+        """Return `parse(table, name)`, computed once and kept with the table."""
         if (name, parse) not in self._parsed:
             self._parsed[name, parse] = parse(self, name)
         made: Value = self._parsed[name, parse]
@@ -62,24 +69,30 @@ class Table:
         """List the columns, for a message."""
         return some_of([repr(name) for name in self.columns])
 
+    def _has_one_line_per_row(self) -> bool:
+        # Counted only when a message needs it, and then once.
+        if self.count_lines not in self._parsed:
+            self._parsed[self.count_lines] = self.count_lines()
+        return bool(self._parsed[self.count_lines] == self.rows + 1)
+
 
 def some_of(items: list[str], most: int = 20) -> str:
-    """List things in a sentence: all of them, or the first and how many more there are."""
+    """List items in a sentence: all of them, or the first ones and how many more there are."""
     more = len(items) - most
     return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Say how many of a thing there are: `1 row`, `2,500 rows`."""
+    """Return a number with its noun: `1 row`, `2,500 rows`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def shortened(cell: object) -> str:
-    """Quote a cell in a message, whatever its length."""
+    """Quote a cell for a message; a long one is cut."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def one_line(error: Exception) -> str:
-    """What another library says of a file, as part of a sentence."""
+    """Return another library's error message without line breaks."""
     return " ".join(str(error).split())

@@ -71,7 +71,7 @@ class Category:
         """Return float32 `[rows, categories]`: a 1 in each row, or none where the cell is missing."""
         column = table.column(self.name)
         if is_list(column):
-            raise DataError(f"{table.path.name}: column {self.name!r} holds lists, but held categories in training")
+            raise DataError(f"{table.name}: column {self.name!r} holds lists, but held categories in training")
         words = as_words(column)
         codes = _codes(words, self.values)
         there = to_bools(words.is_valid())
@@ -226,7 +226,7 @@ def _words(table: Table, name: str) -> Lists:
 
     column = table.column(name)
     if is_list(column):
-        raise DataError(f"{table.path.name}: column {name!r} holds lists, but is to be text")
+        raise DataError(f"{table.name}: column {name!r} holds lists, but is to be text")
     lowered = pc.utf8_lower(present(as_text(column)).cast(pa.large_string())).combine_chunks()
     parts = pc.split_pattern_regex(lowered, _BETWEEN_WORDS)
     rows, items = pc.list_parent_indices(parts), pc.list_flatten(parts)
