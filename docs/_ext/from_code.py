@@ -19,7 +19,7 @@ import graphmix
 from graphmix.cli.main import app as graphmix_app
 from graphmix.data.datasets import DatasetInfo
 from graphmix.experiments.spec import load_spec, names
-from graphmix.training.settings import METHODS
+from graphmix.training.methods import METHODS
 
 DOCS = Path(__file__).parents[1]
 _PLACE = re.compile(r"<!-- from code: (\w+) -->")
@@ -40,7 +40,8 @@ def datasets() -> str:
 
 def methods() -> str:
     """Write the table of methods that train a network."""
-    return _table(("method", "what is trained, and how"), [(f"`{name}`", what) for name, what in METHODS.items()])
+    rows = [(f"`{name}`", method.about) for name, method in METHODS.items() if not method.baseline]
+    return _table(("method", "what is trained, and how"), rows)
 
 
 def specs() -> str:

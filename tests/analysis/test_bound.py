@@ -310,7 +310,7 @@ def test_even_weights_without_bounds_give_finite_terms():
         ({"delta": 0.0}, ConfigError, "delta is a probability"),
         ({"alphas": []}, ConfigError, "grid is empty"),
         ({"trials": 3}, ConfigError, "2 training sets and the run 3 trials"),
-        ({"backbone": "custom"}, ConfigError, "not for one of one's own"),
+        ({"backbone": "custom"}, ConfigError, "custom model"),
         ({"drop": True}, DataError, "one size, but they have 23 to 24"),
     ],
 )

@@ -99,7 +99,7 @@ def test_trials_with_masks_of_their_own(tmp_path):
         (["train", "synthetic", "--unlabeled", "some"], ["unlabeled must be"]),
         (["train", "synthetic", "--trials", "many"], ["--trials"]),
         (["train", "synthetic", "--trials", "0"], ["trials must be at least 1"]),
-        (["train", "synthetic", "--chunk", "0"], ["chunk must be a whole number from 1 up, not 0"]),
+        (["train", "synthetic", "--chunk", "0"], ["chunk", "must be a whole number from 1 up, not 0"]),
         (["train", "synthetic", "--device", "abacus"], ["there is no device 'abacus'"]),
         (["train", "synthetic", "--device", "cuda:99"], ["device 'cuda:99'"]),
         (["train", "synthetic", "--colour", "red"], ["--colour"]),

@@ -324,7 +324,7 @@ def test_bytes_that_are_no_text(tables):
 def test_weights_that_the_network_would_not_heed(tables):
     write_edges(tables / "edges.csv", [(*pair, 2) for pair in pairs()])
     for backbone in ("gat", "unet"):
-        one_sentence(tables, fit(tables, "--backbone", backbone), f"only a gcn heeds edge weights, not a {backbone}")
+        one_sentence(tables, fit(tables, "--backbone", backbone), f"gcn only, not by {backbone}")
 
 
 def test_out_folders_that_cannot_be(tables):

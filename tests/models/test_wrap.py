@@ -336,7 +336,7 @@ def test_batched_and_looped_agree_in_values_and_gradients(name, null):
 @pytest.mark.parametrize("batched", [False, True])
 def test_a_trial_s_copies_equal_single_ones(batched, monkeypatch):
     # Found by name, since the package has a function of the same name; one trial at a time.
-    monkeypatch.setattr(sys.modules["graphmix.models.wrap"], "_AT_ONCE", 1)
+    monkeypatch.setattr(sys.modules["graphmix.models.wrapped"], "_AT_ONCE", 1)
     graph = random_graph(6)
     model = replace(create("gatv2"), batched=batched)
     several = model(graph.x, graph, noise(copies=3)).unflatten(0, (2, 3))

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
-from graphmix import Config, ConfigError, synthetic
+from graphmix import Config, ConfigError, Graph, synthetic
 from graphmix.training import devices
 from graphmix.training.devices import choose_device, cpu_batch, passes_at_once, trials_at_once
 
@@ -43,6 +45,37 @@ def test_less_memory_means_fewer_trials(monkeypatch):
     assert 1 <= trials_at_once(graph, config, torch.device("cpu")) <= 10
     monkeypatch.setattr(devices, "free_memory", lambda _: 2**40)
     assert trials_at_once(graph, config, torch.device("cpu")) == 50
+
+
+@pytest.mark.parametrize(
+    ("backbone", "options", "width", "logits", "inner", "states", "entries"),
+    [
+        ("gcn", {}, 4, 3, 0, 12, 2 * 2 + 5),
+        # Two heads of 4 hidden units, three of 3 classes; each head of the first layer attends to 2 * 2 + 5 entries.
+        ("gat", {"heads": 2, "output_heads": 3}, 8, 9, 0, 12, 2 * (2 * 2 + 5)),
+        ("unet", {"pool_ratios": (0.5,)}, 4, 3, 2 * 4 * 4, 16, 2 * 2 + 5),
+        ("unet", {"pool_ratios": (0.5, 0.5)}, 4, 3, 4 * 4 * 4, 20, 2 * 2 + 5),
+        ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
+    ],
+)
+def test_memory_follows_from_what_a_network_declares(backbone, options, width, logits, inner, states, entries):
+    # Five nodes, two edges, six features of which ten are not 0, three classes.
+    x = sp.csr_array((np.ones(10), (np.arange(10) % 5, np.arange(10) % 6)), shape=(5, 6))
+    graph = Graph.build(x, [[0, 1], [1, 2]], [0, 1, 2, 0, 1])
+    config = Config(backbone=backbone, hidden=4, epochs=7, **options)
+    # A custom model takes the features written out.
+    entries = max(entries, 5 * 6 if backbone == "custom" else 10)
+    values = 8 * (width * (6 + logits) + inner) + 5 * (states * width + 16 * logits) + 12 * entries + 5 * 7
+    assert devices.bytes_per_trial(graph, config) == 4 * values
+
+
+def test_features_that_are_written_out_leave_room_for_fewer_passes():
+    sparse, dense = (Graph.build(x, [[0], [1]], [0, 1] * 50) for x in (sp.csr_array(np.eye(100)), np.eye(100)))
+    cuda = torch.device("cuda")
+    assert passes_at_once(sparse, Config(hidden=10), 1, cuda) == 2**26 // (100 * 10)
+    assert passes_at_once(sparse, Config(backbone="gat", hidden=10, heads=2), 1, cuda) == 2**26 // (100 * 20)
+    for graph, backbone in ((dense, "gcn"), (sparse, "custom"), (dense, "custom")):
+        assert passes_at_once(graph, Config(backbone=backbone, hidden=10), 1, cuda) == 2**26 // (100 * 100)
 
 
 def test_passes_shrink_as_trials_grow():

@@ -62,10 +62,10 @@ def test_methods_that_are_none():
         check_methods([])
 
 
-def test_weights_need_a_network_that_heeds_them():
+def test_weights_need_a_network_that_uses_them():
     weighted = graph(weights=np.linspace(1, 2, 30))
     gat, gcn = (usual_config(weighted, backbone=name) for name in ("gat", "gcn"))
-    with pytest.raises(ConfigError, match="only a gcn heeds edge weights, not a gat"):
+    with pytest.raises(ConfigError, match="gcn only, not by gat"):
         check_weights(CANDIDATES, weighted, gat)
     check_weights(CANDIDATES, weighted, gcn)
     check_weights(("fcn", "label-propagation"), weighted, gat)

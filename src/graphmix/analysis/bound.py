@@ -22,13 +22,13 @@ from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import draw_positions
 from graphmix.models import Backbone
+from graphmix.models.registry import CUSTOM
 from graphmix.streams import Purpose, Streams
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import choose_device, trials_at_once
 from graphmix.training.parallel import check_stop, side_by_side
-from graphmix.training.settings import CUSTOM
 from graphmix.training.step import Moment, fcn_loss
 from graphmix.training.task import Task
 
@@ -100,7 +100,7 @@ def estimate(
 
     Raises:
         ConfigError: there is not one training set for each trial, the grid is empty, δ is no probability, or the
-            network is one of one's own.
+            network is a custom model.
         DataError: the split does not fit the graph, or its training sets differ in size.
     """
     _check(split, config, len(alphas) * len(gammas), delta)
@@ -316,7 +316,7 @@ def _errors(logits: Tensor, targets: Tensor) -> Tensor:
 
 def _check(split: Split, config: Config, grid: int, delta: float) -> None:
     if config.backbone == CUSTOM:
-        raise ConfigError("the bound is estimated for the networks that a config names, not for one of one's own")
+        raise ConfigError("the bound is estimated for the networks that a config names, not for a custom model")
     if grid == 0:
         raise ConfigError("the search grid is empty; give at least one alpha and one gamma")
     if not 0 < delta < 1:

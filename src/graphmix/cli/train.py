@@ -26,7 +26,7 @@ from graphmix.models import BACKBONES
 from graphmix.storage import runs as engine
 from graphmix.training import Config
 from graphmix.training.devices import choose_device
-from graphmix.training.settings import METHODS
+from graphmix.training.methods import METHODS
 
 DATA = "The data"
 METHOD = "The method"
@@ -57,7 +57,7 @@ def train(
     ] = None,
     split_seed: Annotated[int, _option("Seed of the first split (default: 0).", DATA)] = 0,
     data_root: DataRoot = None,
-    method: Annotated[str, _option(f"{', '.join((*METHODS, *BASELINES))} (default: graphmix).", METHOD)] = "graphmix",
+    method: Annotated[str, _option(f"{', '.join(METHODS)} (default: graphmix).", METHOD)] = "graphmix",
     reading: Annotated[
         str, _option("Whose defaults: paper, or released for the authors' code (default: paper).", METHOD)
     ] = "paper",
@@ -156,8 +156,8 @@ def train(
     given = {name: value for name, value in locals().items() if name in Config.__dataclass_fields__}
     given["unlabeled"] = int(unlabeled) if unlabeled is not None and unlabeled.isdecimal() else unlabeled
     given["pool_ratios"] = None if pool_ratios is None else [_number(part) for part in pool_ratios.split(",")]
-    if method not in (*METHODS, *BASELINES):
-        raise ConfigError(f"method must be one of {', '.join((*METHODS, *BASELINES))}, not {method!r}")
+    if method not in METHODS:
+        raise ConfigError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     # A baseline takes of the hyperparameters the trials and the seed; the others are held to their ranges all the same.
     config = Config.for_dataset(data.resolve(dataset), **(given | {"method": None} if method in BASELINES else given))
     choose_device(device)

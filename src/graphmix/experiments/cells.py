@@ -15,7 +15,7 @@ from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
 from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
 from graphmix.training import Config
-from graphmix.training.settings import GAMMAS
+from graphmix.training.paper import GAMMAS
 
 # What results depend on; the rest only shows them.
 _TRAINS = ("analysis", "baselines", "data", "method", "models", "sparse", "streams.py", "training", "triton_streams.py")

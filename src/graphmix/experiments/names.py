@@ -2,7 +2,10 @@
 
 from typing import Any
 
-NETWORKS = {"gcn": "GCN", "gat": "GAT", "unet": "Graph U-Net", "custom": "own network"}
+from graphmix.models import registry
+from graphmix.training.methods import METHODS
+
+NETWORKS = {name: info.title for name, info in registry.NETWORKS.items()}
 METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
 
 
@@ -22,14 +25,6 @@ def name_run(run: dict[str, Any]) -> str:
 
 def title(method: str, backbone: str | None) -> str:
     """What the paper calls a method over a network."""
-    network = NETWORKS.get(backbone or "", "")
-    return {
-        "supervised": network,
-        "graphmix": f"GraphMix({network})",
-        "self-training": f"{network} (self-training)",
-        "fcn": "FCN" if backbone == "gcn" else f"FCN of {network}",
-        "fcn-mixup": f"FCN{'' if backbone == 'gcn' else f' of {network}'} (mixup)",
-        "fcn-self-training": f"FCN{'' if backbone == 'gcn' else f' of {network}'} (self-training)",
-        "label-propagation": "Label propagation",
-        "deepwalk": "DeepWalk",
-    }[method]
+    info = registry.NETWORKS.get(backbone or "")
+    network, fcn = ("", "FCN") if info is None else (info.title, info.fcn_title)
+    return METHODS[method].title.format(network=network, fcn=fcn)

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from graphmix.baselines import BASELINES
 from graphmix.experiments.spec import Quoted, load_spec, names
+from graphmix.training.methods import METHODS
 
 # What a run of the paper's method does where the paper says nothing else.
 _USUAL = {"optimisation": "alternate", "predictor": "auto", "class_weight": "none", "target_weight": "none"}
@@ -32,7 +32,7 @@ def _numbers() -> dict[_Place, tuple[Quoted, str]]:
             for column in spec.columns if not row.quoted else ():
                 chosen = spec.chosen(row, column)
                 method = chosen["method"]
-                backbone = None if method in BASELINES else chosen.get("backbone", "gcn")
+                backbone = None if METHODS[method].baseline else chosen.get("backbone", "gcn")
                 mixes = method == "graphmix"
                 off = (mixes and chosen.get("alpha") == 0, mixes and chosen.get("gamma") == 0)
                 place = (chosen["dataset"], chosen["split"], backbone, method, *off)

@@ -7,12 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from graphmix.baselines import BASELINES
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
 from graphmix.experiments.names import METRICS
 from graphmix.training import Config
-from graphmix.training.settings import METHODS, READINGS
+from graphmix.training.methods import METHODS
+from graphmix.training.paper import READINGS
 
 KINDS = ("table", "figure", "selection", "bound")
 CHARTS = ("embedding", "soft-rank", "curves")
@@ -206,7 +206,7 @@ def _check_cell(spec: Spec, row: Row, column: Column) -> None:
     unknown = set(chosen) - allowed
     _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which nothing has")
     _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} names no dataset")
-    _require(chosen.get("method") in (*METHODS, *BASELINES), spec.name, f"{where} names no method")
+    _require(chosen.get("method") in METHODS, spec.name, f"{where} names no method")
 
 
 def _require(holds: object, spec: str, message: str) -> None:

@@ -1,11 +1,28 @@
 """Graph neural networks with a trial axis, each a fully-connected net on the null graph."""
 
-from graphmix.models.backbone import Backbone, GraphLike
-from graphmix.models.gat import GAT
-from graphmix.models.gcn import GCN
-from graphmix.models.unet import GraphUNet
-from graphmix.models.wrap import Wrapped, wrap
+from typing import TYPE_CHECKING
 
-BACKBONES: dict[str, type[Backbone]] = {"gcn": GCN, "gat": GAT, "unet": GraphUNet}
+from graphmix.lazy import attach
+from graphmix.models.registry import BACKBONES
+
+if TYPE_CHECKING:
+    from graphmix.models.backbone import Backbone, GraphLike
+    from graphmix.models.gat import GAT
+    from graphmix.models.gcn import GCN
+    from graphmix.models.unet import GraphUNet
+    from graphmix.models.wrapped import Wrapped, wrap
 
 __all__ = ["BACKBONES", "GAT", "GCN", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
+
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "GAT": "graphmix.models.gat",
+        "GCN": "graphmix.models.gcn",
+        "Backbone": "graphmix.models.backbone",
+        "GraphLike": "graphmix.models.backbone",
+        "GraphUNet": "graphmix.models.unet",
+        "Wrapped": "graphmix.models.wrapped",
+        "wrap": "graphmix.models.wrapped",
+    },
+)

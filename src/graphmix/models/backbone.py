@@ -34,6 +34,41 @@ class GraphLike(Protocol):
         """What a function makes of this graph, computed once and kept with it."""
 
 
+class GraphSizes(Protocol):
+    """The sizes of a graph that decide how much memory a network uses."""
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges."""
+
+    @property
+    def num_propagated(self) -> int:
+        """Number of entries that a product with the graph's propagation matrix reads."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The sizes that decide how much memory one trial of a network uses in training.
+
+    Attributes:
+        hidden_width: width of the hidden state of a node.
+        logits_width: width of the output of a node, before heads are averaged.
+        inner_weights: number of weights besides those of the first and the last layer, at most.
+        hidden_states: number of hidden states, and of gradients and mixed copies of them, kept at a time.
+        entries: number of entries read per pass over the edges.
+    """
+
+    hidden_width: int
+    logits_width: int
+    inner_weights: int
+    hidden_states: int
+    entries: int
+
+
 @dataclass(frozen=True, eq=False)
 class Backbone(abc.ABC):
     """A network in two halves, with one set of weights per trial.
@@ -60,6 +95,11 @@ class Backbone(abc.ABC):
     @abc.abstractmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw initial weights for every trial; `sizes` are (features, hidden units, classes), `options` the fields."""
+
+    @classmethod
+    def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:
+        """Return what one trial keeps in training; `options` are the fields. This is for two layers, as of a GCN."""
+        return Footprint(hidden, classes, inner_weights=0, hidden_states=12, entries=graph.num_propagated)
 
     @abc.abstractmethod
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:

@@ -1,6 +1,6 @@
 """The graph attention network (Veličković et al., 2018): two layers that weigh neighbours by attention."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
 from graphmix.sparse import Neighbours, SparseMatrix, attend, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -49,6 +49,17 @@ class GAT(Backbone):
         if bias:
             weights |= {"conv1.bias": zeros(noise, heads * hidden), "conv2.bias": zeros(noise, classes)}
         return cls(weights, **options)
+
+    @classmethod
+    def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:
+        """Every head has its own hidden units and logits; every head of the first layer has a weight per edge."""
+        heads, output_heads = options.get("heads", cls.heads), options.get("output_heads", cls.output_heads)
+        return replace(
+            super().footprint(graph, hidden, classes, **options),
+            hidden_width=heads * hidden,
+            logits_width=output_heads * classes,
+            entries=heads * (2 * graph.num_edges + graph.num_nodes),
+        )
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute ELU of the first layer: `[trials, nodes, heads * hidden]`."""

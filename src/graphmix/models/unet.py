@@ -1,20 +1,17 @@
 """The Graph U-Net (Gao and Ji, 2019): graph convolutions on ever coarser graphs, and back up with skip connections."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from graphmix.errors import ConfigError
-from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
 from graphmix.models.pooling import Finest, Pooled, finest
+from graphmix.models.ratios import check_ratios
 from graphmix.sparse import SparseMatrix, per_trial
 from graphmix.streams import Noise, Purpose, Streams
-
-_MOST_POOLINGS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +50,18 @@ class GraphUNet(Backbone):
         if bias:
             weights |= {f"{name}.bias": zeros(noise, width) for name, (_, width) in layers.items()}
         return cls(weights, **options)
+
+    @classmethod
+    def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:
+        """Each level adds a square weight matrix and two hidden states on the way down, and as many on the way up."""
+        depth = len(options.get("pool_ratios", cls.pool_ratios))
+        plain = super().footprint(graph, hidden, classes, **options)
+        return replace(
+            plain,
+            inner_weights=2 * depth * hidden**2,
+            hidden_states=plain.hidden_states + 4 * depth,
+            entries=2 * graph.num_edges + graph.num_nodes,
+        )
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute the state that enters the last convolution: `[trials, nodes, hidden]`."""
@@ -104,13 +113,3 @@ def score(state: Tensor, vector: Tensor) -> Tensor:
 def share(ratio: float, count: int) -> int:
     """Round ratio · count up, the ratio taken as written: 0.07 of 100 are 7, though in floats it comes to more."""
     return math.ceil(Fraction(str(ratio)) * count)
-
-
-def check_ratios(ratios: Any) -> tuple[float, ...]:
-    """Hold the shares of nodes that poolings keep to their range; any sequence of numbers becomes a tuple."""
-    if not isinstance(ratios, Sequence) or isinstance(ratios, str) or not 1 <= len(ratios) <= _MOST_POOLINGS:
-        raise ConfigError(f"pool_ratios must be a list of one or two ratios, one per pooling, not {ratios!r}")
-    for ratio in ratios:
-        if not isinstance(ratio, int | float) or isinstance(ratio, bool) or not 0 < ratio <= 1:
-            raise ConfigError(f"every one of pool_ratios must be a number above 0 and at most 1, not {ratio!r}")
-    return tuple(float(ratio) for ratio in ratios)

@@ -26,11 +26,10 @@ from graphmix.files import is_leaving
 from graphmix.models import Backbone
 from graphmix.results.runs import describe, fingerprint, read_shares, versions
 from graphmix.storage.files import locked, write_json, write_tensors
-from graphmix.training.config import Config
+from graphmix.training.config import ADDED, Config
 from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
-from graphmix.training.settings import ADDED
 from graphmix.training.task import Task
 
 

@@ -1,129 +1,136 @@
-"""Every choice a run makes: frozen, validated once, written to its folder."""
+"""The hyperparameters of a run: frozen, checked once, written to its folder. Importing this does not import torch."""
 
-import numbers
+import inspect
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 from graphmix.errors import ConfigError
-from graphmix.method import LOSSES
-from graphmix.models import BACKBONES
-from graphmix.models.unet import check_ratios
-from graphmix.training.settings import (
-    ADDED,
-    CUSTOM,
-    GAMMAS,
-    METHODS,
-    OPTIMISATIONS,
-    PREDICTORS,
-    RAMPS,
-    READINGS,
-    SELECTIONS,
-    SETTINGS,
-    USUAL_RAMP,
-    WEIGHTS,
-)
+from graphmix.models.ratios import check_ratios
+from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS
+from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
+from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
+from graphmix.training.settings import LARGEST_COUNT, NETWORK, RUN, check_value, parameters, setting, settings_of
 
-_LARGEST = 2**31 - 1
-_HUGE = 1e30
+_AUTO = "auto"
+_PLAIN_LOSS = "cross-entropy"
+_WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The hyperparameters of a run, with the paper's defaults; the paper's symbol in brackets.
+    """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
-    Attributes:
-        method: what is trained, and how: a key of `METHODS`.
-        backbone: the network, a key of `BACKBONES`; "custom" for one given to `fit` as an object.
-        optimisation: whether GraphMix's steps "alternate" between the FCN's loss and the GNN's as a coin falls, or are
-            "joint", on the weighted sum of both.
-        joint_weight: weight of the FCN's loss in that sum [λ].
-        predictor: which network predicts and is judged, "gnn" or "fcn"; "auto" is the GNN for every method but "fcn".
-        reading: which reading of the method the defaults came from; recorded, changes nothing by itself.
-        trials: how many times to train, side by side.
-        seed: trial i uses seed + i.
-        epochs: parameter updates [N].
-        learning_rate: Adam's step size.
-        weight_decay: L2 penalty on every weight.
-        hidden: units in the hidden layer, of each head for a GAT.
-        input_dropout: share of the input dropped.
-        hidden_dropout: share of the hidden layer dropped.
-        attention_dropout: share of a GAT's attention dropped.
-        heads: attention heads of a GAT's hidden layer.
-        output_heads: attention heads of its output layer, averaged.
-        pool_ratios: share of the nodes that each pooling of a Graph U-Net keeps.
-        bias: whether the layers have biases.
-        alpha: of Beta(α, α), from which the mixing weight is drawn [α]; 0 switches mixup off.
-        gamma: peak weight of the loss on predicted targets [γ]; 0 switches them off.
-        temperature: of sharpening [T].
-        perturbations: dropout passes averaged into a target [K].
-        rampup_start: epoch at which the unsupervised weight begins to rise; when not given a quarter of the epochs,
-            which for the paper's 2,000 is its 500.
-        rampup_end: epoch at which it reaches gamma; when not given half of the epochs.
-        rampup_before: share of gamma before the ramp begins.
-        unlabeled: unlabeled nodes in a step: "all", or a fresh random subset, drawn with replacement, of a given
-            size, "labeled" for as many as there are labeled nodes.
-        fcn_loss: the loss of GraphMix's FCN, by name; every other loss is cross-entropy.
-        lambda_per: one mixing weight per "pair" of nodes or per "batch".
-        binarise: whether features become 0 or 1 before rows are normalised.
-        select_by: the score on the validation nodes by which a trial's epoch is chosen, "accuracy" or "macro-f1".
-        ties: which of the epochs with the best score counts, the "first" or the "last".
-        class_weight: "balanced" for a loss on the labels in which every class counts alike, by the trial's own training
-            nodes; "none" for one in which every node does.
-        target_weight: "balanced" for predicted targets in which every class counts alike, anew in every step.
-    """
-
-    method: str = "graphmix"
-    backbone: str = "gcn"
-    optimisation: str = "alternate"
-    joint_weight: float = 1.0
-    predictor: str = "auto"
-    reading: str = "paper"
-    trials: int = 10
-    seed: int = 0
-    epochs: int = 2000
-    learning_rate: float = 0.01
-    weight_decay: float = 5e-4
-    hidden: int = 16
-    input_dropout: float = 0.5
-    hidden_dropout: float = 0.0
-    attention_dropout: float = 0.5
-    heads: int = 8
-    output_heads: int = 1
-    pool_ratios: tuple[float, ...] = (0.5, 0.5)
-    bias: bool = False
-    alpha: float = 1.0
-    gamma: float = 1.0
-    temperature: float = 0.1
-    perturbations: int = 10
-    rampup_start: int = None  # type: ignore[assignment]  # chosen from the epochs, then never None
-    rampup_end: int = None  # type: ignore[assignment]
-    rampup_before: float = 0.0
-    unlabeled: str | int = "all"
-    fcn_loss: str = "cross-entropy"
-    lambda_per: str = "pair"
-    binarise: bool = False
-    select_by: str = "accuracy"
-    ties: str = "first"
-    class_weight: str = "none"
-    target_weight: str = "none"
+    method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
+    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
+    optimisation: str = setting(
+        "alternate",
+        choices=("alternate", "joint"),
+        help="Whether GraphMix's steps alternate at random between the FCN's loss and the GNN's, or jointly minimise "
+        "the weighted sum of both",
+    )
+    joint_weight: float = setting(1.0, symbol="λ", at_least=0, help="Weight of the FCN's loss in the joint sum")
+    predictor: str = setting(
+        _AUTO,
+        choices=(_AUTO, GNN, FCN),
+        help="Which network predicts and is evaluated; auto is the GNN for all methods except fcn",
+    )
+    reading: str = setting(
+        "paper",
+        choices=tuple(READINGS),
+        help="Whose defaults to use: those of the paper or of the authors' released code; has no effect by itself",
+    )
+    trials: int = setting(10, at_least=1, group=RUN, help="How many networks are trained, side by side")
+    seed: int = setting(0, at_least=0, at_most=2**63 - LARGEST_COUNT - 1, group=RUN, help="Trial i uses seed + i")
+    epochs: int = setting(2000, symbol="N", at_least=1, group=RUN, help="Parameter updates")
+    learning_rate: float = setting(0.01, above=0, group=RUN, help="Step size of Adam")
+    weight_decay: float = setting(5e-4, at_least=0, group=RUN, help="L2 penalty on all weights")
+    hidden: int = setting(16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat")
+    input_dropout: float = setting(0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the input")
+    hidden_dropout: float = setting(0.0, at_least=0, below=1, group=NETWORK, help="Dropout rate of the hidden layer")
+    attention_dropout: float = setting(
+        0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the attention in a gat"
+    )
+    heads: int = setting(8, at_least=1, group=NETWORK, help="Attention heads in the hidden layer of a gat")
+    output_heads: int = setting(
+        1, at_least=1, group=NETWORK, help="Attention heads in the output layer of a gat, which are averaged"
+    )
+    pool_ratios: tuple[float, ...] = setting(
+        (0.5, 0.5),
+        check=check_ratios,
+        values_text="one or two numbers above 0 and at most 1",
+        group=NETWORK,
+        help="Share of the nodes that each pooling of a unet keeps",
+    )
+    bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
+    alpha: float = setting(
+        1.0,
+        symbol="α",
+        at_least=0,
+        help="Parameter of Beta(α, α), from which mixing weights are drawn; 0 switches mixup off",
+    )
+    gamma: float = setting(
+        1.0, symbol="γ", at_least=0, help="Peak weight of the loss on predicted targets; 0 switches them off"
+    )
+    temperature: float = setting(0.1, symbol="T", above=0, help="Temperature by which predicted targets are sharpened")
+    perturbations: int = setting(10, symbol="K", at_least=1, help="Dropout passes averaged into a predicted target")
+    rampup_start: int = setting(
+        None,
+        kind=int,
+        at_least=0,
+        default_text="a quarter of the epochs",
+        help="Epoch at which the weight of the loss on predicted targets begins to rise",
+    )
+    rampup_end: int = setting(
+        None, kind=int, at_least=0, default_text="half of the epochs", help="Epoch at which that weight reaches gamma"
+    )
+    rampup_before: float = setting(0.0, at_least=0, help="Share of gamma that applies before the rise")
+    unlabeled: str | int = setting(
+        "all",
+        choices=("all", "labeled"),
+        or_count=True,
+        help="Unlabeled nodes in a step: all, as many as are labeled, or a given number; the latter two are drawn anew "
+        "in each step, with replacement",
+    )
+    fcn_loss: str = setting(
+        _PLAIN_LOSS,
+        choices=(_PLAIN_LOSS, "binary-cross-entropy"),
+        help="Loss of GraphMix's FCN; all other losses are cross-entropy",
+    )
+    lambda_per: str = setting(
+        "pair", choices=("pair", "batch"), help="Whether each pair of nodes or each batch has its own mixing weight"
+    )
+    binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
+    select_by: str = setting(
+        "accuracy", choices=("accuracy", "macro-f1"), help="Validation score by which the epoch of a trial is chosen"
+    )
+    ties: str = setting("first", choices=("first", "last"), help="Which of several epochs with the best score is taken")
+    class_weight: str = setting(
+        "none",
+        choices=_WEIGHTS,
+        added=True,
+        help="Whether the loss on labels gives all classes the same weight, counted over each trial's training nodes",
+    )
+    target_weight: str = setting(
+        "none",
+        choices=_WEIGHTS,
+        added=True,
+        help="Whether the loss on predicted targets gives all classes the same weight, counted anew in each step",
+    )
 
     def __post_init__(self) -> None:
-        start, end = _ramp(_whole("epochs", self.epochs), USUAL_RAMP)
-        if vars(self)["rampup_start"] is None:
-            object.__setattr__(self, "rampup_start", start)
-        if vars(self)["rampup_end"] is None:
-            object.__setattr__(self, "rampup_end", max(_whole("rampup_start", self.rampup_start), end))
-        self._check_types()
-        self._check_choices()
-        self._check_numbers()
+        for name, rules in HYPERPARAMETERS.items():
+            value = getattr(self, name)
+            if value is not None or rules.default is not None:
+                object.__setattr__(self, name, check_value(name, value, rules))
+        self._fill_in_ramp()
         self._check_reading()
-        self._check_weights()
+        self._check_class_weights()
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str = "paper", **given: Any) -> Self:
-        """Fill in what a reading says and what the paper used on a dataset; `given` values win.
+        """Fill in what a reading says and what the paper used on a dataset; `given` values win, None is not given.
 
         Example:
             >>> Config.for_dataset("pubmed", reading="released").gamma
@@ -131,9 +138,10 @@ class Config:
             >>> Config.for_dataset("coauthor-cs").hidden, Config.for_dataset("cora", backbone="gat").learning_rate
             (64, 0.005)
         """
-        _require(reading in tuple(READINGS), f"reading must be one of {_names(READINGS)}, not {reading!r}")
-        unknown = set(given) - {field.name for field in fields(cls)}
-        _require(not unknown, f"there is no hyperparameter {min(unknown, default='')!r}")
+        reading = check_value("reading", reading, HYPERPARAMETERS["reading"])
+        unknown = set(given) - set(HYPERPARAMETERS)
+        if unknown:
+            raise ConfigError(f"there is no hyperparameter {min(unknown)!r}")
         given = {name: value for name, value in given.items() if value is not None}
         dataset, backbone = dataset.lower().replace("_", "-"), str(given.get("backbone", cls.backbone))
         chosen = READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
@@ -141,144 +149,86 @@ class Config:
             chosen |= SETTINGS.get(owner, {})
         chosen |= given
         if dataset in RAMPS:
-            epochs = _whole("epochs", chosen.get("epochs", cls.epochs))
+            epochs = check_value("epochs", chosen.get("epochs", cls.epochs), HYPERPARAMETERS["epochs"])
             chosen = dict(zip(("rampup_start", "rampup_end"), _ramp(epochs, RAMPS[dataset]), strict=True)) | chosen
         return cls(**chosen)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave, among other values or not; what older records lack takes its default.
+        """Read back what `to_dict` gave, among other values or not; settings that older records lack get defaults.
 
         Raises:
-            ConfigError: a hyperparameter is missing or out of its range.
+            ConfigError: a hyperparameter is missing or invalid.
         """
-        names = [field.name for field in fields(cls)]
-        missing = next((name for name in names if name not in stored and name not in ADDED), None)
-        _require(missing is None, f"the hyperparameter {missing} is missing")
-        return cls(**{name: stored[name] for name in names if name in stored})
+        missing = next((name for name in HYPERPARAMETERS if name not in stored and name not in ADDED), None)
+        if missing is not None:
+            raise ConfigError(f"the hyperparameter `{missing}` is missing")
+        return cls(**{name: stored[name] for name in HYPERPARAMETERS if name in stored})
 
     @property
     def trains_gnn(self) -> bool:
         """Whether the network is ever trained on the graph, not only as an FCN."""
-        return self.method not in ("fcn", "fcn-self-training", "fcn-mixup")
+        return METHODS[self.method].trains_gnn
 
     @property
     def predicts_with_gnn(self) -> bool:
         """Whether predictions come from the network on the graph, not from its FCN."""
-        return self.predictor == "gnn" or (self.predictor == "auto" and self.method != "fcn")
+        predictor = METHODS[self.method].predictor if self.predictor == _AUTO else self.predictor
+        return predictor == GNN
 
     @property
     def predicts_targets(self) -> bool:
         """Whether unlabeled nodes are trained on, with targets that the network predicts."""
-        return self.method not in ("supervised", "fcn") and self.gamma > 0
+        return METHODS[self.method].predicts_targets and self.gamma > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Every hyperparameter by name, as values that JSON knows."""
+        """Every hyperparameter by name, as JSON values."""
         return asdict(self) | {"pool_ratios": list(self.pool_ratios)}
 
     def options(self) -> dict[str, Any]:
-        """The backbone's own choices: those of its fields that are hyperparameters."""
-        own = {field.name for field in fields(BACKBONES[self.backbone])} if self.backbone in BACKBONES else set()
-        return {name: value for name, value in vars(self).items() if name in own}
+        """The hyperparameters that are options of the backbone, by name."""
+        return {name: getattr(self, name) for name in NETWORKS[self.backbone].options}
 
-    def _check_choices(self) -> None:
-        choices: dict[str, Any] = {
-            "method": METHODS,
-            "backbone": BACKBONES if self.backbone != CUSTOM else (CUSTOM,),
-            "optimisation": OPTIMISATIONS,
-            "predictor": PREDICTORS,
-            "reading": READINGS,
-            "fcn_loss": LOSSES,
-            "lambda_per": ("pair", "batch"),
-            "select_by": SELECTIONS,
-            "ties": ("first", "last"),
-            "class_weight": WEIGHTS,
-            "target_weight": WEIGHTS,
-        }
-        for name, allowed in choices.items():
-            value = getattr(self, name)
-            _require(value in tuple(allowed), f"{name} must be one of {_names(allowed)}, not {value!r}")
-        whole = isinstance(self.unlabeled, int) and 1 <= self.unlabeled <= _LARGEST
-        _require(
-            whole or self.unlabeled in ("all", "labeled"),
-            f"unlabeled must be 'all', 'labeled' or a number of nodes from 1 up, not {self.unlabeled!r}",
-        )
+    def _fill_in_ramp(self) -> None:
+        start, end = _ramp(self.epochs, USUAL_RAMP)
+        if vars(self)["rampup_start"] is None:
+            object.__setattr__(self, "rampup_start", start)
+        if vars(self)["rampup_end"] is None:
+            object.__setattr__(self, "rampup_end", max(self.rampup_start, end))
+        if self.rampup_end < self.rampup_start:
+            raise ConfigError(
+                f"`rampup_end` ({self.rampup_end}) must not come before `rampup_start` ({self.rampup_start})"
+            )
 
     def _check_reading(self) -> None:
-        released = self.reading == "released"
-        paper = all(getattr(self, name) == value for name, value in READINGS["paper"].items())
-        _require(
-            not (released and paper),
-            "every choice is the paper's, so the reading is not \"released\"; Config.for_dataset fills in a reading's",
-        )
+        if self.reading != "paper" and all(getattr(self, name) == value for name, value in READINGS["paper"].items()):
+            raise ConfigError(
+                f"`reading` is {self.reading!r}, but every other choice is the paper's; Config.for_dataset fills in "
+                "those of a reading"
+            )
 
-    def _check_weights(self) -> None:
+    def _check_class_weights(self) -> None:
         weighted = "balanced" in (self.class_weight, self.target_weight)
-        used = self.method in ("graphmix", "fcn-mixup")
-        _require(
-            not (weighted and used and self.fcn_loss != "cross-entropy"),
-            f"class weights need the cross-entropy loss, and fcn_loss is {self.fcn_loss!r}",
-        )
+        if weighted and METHODS[self.method].mixes and self.fcn_loss != _PLAIN_LOSS:
+            raise ConfigError(
+                f"`class_weight` and `target_weight` need the loss {_PLAIN_LOSS}, but `fcn_loss` is {self.fcn_loss!r}"
+            )
 
-    def _check_types(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is int or (field.name == "unlabeled" and not isinstance(value, str)):
-                value = _whole(field.name, value)
-            elif field.type is float:
-                value = _number(field.name, value)
-            elif field.name == "pool_ratios":
-                value = check_ratios(value)
-            elif field.type is bool:
-                _require(isinstance(value, bool), f"{field.name} must be True or False, not {value!r}")
-            # Plain numbers, whatever numpy or others gave: a config is written as JSON.
-            object.__setattr__(self, field.name, value)
 
-    def _check_numbers(self) -> None:
-        for name in ("trials", "epochs", "hidden", "heads", "output_heads", "perturbations"):
-            _at_least(self, name, 1)
-        for name in ("alpha", "gamma", "joint_weight", "weight_decay", "rampup_start", "rampup_before"):
-            _at_least(self, name, 0)
-        for name in ("learning_rate", "temperature"):
-            _require(getattr(self, name) > 0, f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("input_dropout", "hidden_dropout", "attention_dropout"):
-            value = getattr(self, name)
-            _require(0 <= value < 1, f"{name} must be at least 0 and below 1, not {value}")
-        counts = ("trials", "epochs", "hidden", "heads", "output_heads", "perturbations", "rampup_start", "rampup_end")
-        for name in counts:
-            _require(getattr(self, name) <= _LARGEST, f"{name} must be at most {_LARGEST}, not {getattr(self, name)}")
-        _require(0 <= self.seed < 2**63 - _LARGEST, f"seed must be from 0 to 2^63 - 2^31, not {self.seed}")
-        _require(
-            self.rampup_end >= self.rampup_start,
-            f"rampup_end ({self.rampup_end}) must not come before rampup_start ({self.rampup_start})",
-        )
+HYPERPARAMETERS = settings_of(Config)
+# Hyperparameters that records from before them lack; their defaults are what those runs did.
+ADDED = tuple(name for name, rules in HYPERPARAMETERS.items() if rules.added)
 
 
 def _ramp(epochs: int, shares: tuple[Fraction, Fraction]) -> tuple[int, int]:
     return int(epochs * shares[0]), int(epochs * shares[1])
 
 
-def _whole(name: str, value: Any) -> int:
-    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    _require(fits, f"{name} must be a whole number, not {value!r}")
-    return int(value)
+def _attributes() -> str:
+    lines = [f"    {name}: {help}" for name, _, help in parameters(Config)]
+    choices = [f" One of {rules.values}." if rules.choices else "" for rules in HYPERPARAMETERS.values()]
+    return "\n".join(["", "", "Attributes:", *map("".join, zip(lines, choices, strict=True))])
 
 
-def _number(name: str, value: Any) -> float:
-    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    _require(fits and -_HUGE < value < _HUGE, f"{name} must be a finite number, not {value!r}")
-    return float(value)
-
-
-def _at_least(config: Config, name: str, bound: int) -> None:
-    value = getattr(config, name)
-    _require(value >= bound, f"{name} must be at least {bound}, not {value}")
-
-
-def _names(allowed: Any) -> str:
-    return ", ".join(allowed)
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ConfigError(message)
+if Config.__doc__ is not None:  # python -OO has none
+    Config.__doc__ = inspect.cleandoc(Config.__doc__) + _attributes()

@@ -13,13 +13,13 @@ from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import confusion, f1, reliability, softmax
 from graphmix.models import BACKBONES, Backbone
+from graphmix.models.registry import CUSTOM
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.parallel import check_stop, side_by_side
-from graphmix.training.settings import CUSTOM
 from graphmix.training.task import Task, prepare
 
 
@@ -90,7 +90,7 @@ class Fit:
         if self.network is not None:
             return replace(self.network, weights=self.weights)
         if self.config.backbone not in BACKBONES:
-            raise ConfigError("these trials are of a network of one's own; give it to load_run as `model`")
+            raise ConfigError("these trials are of a custom model; give it to load_run as `model`")
         return BACKBONES[self.config.backbone](self.weights, **self.config.options())
 
     def predict_proba(self, graph: Graph) -> Tensor:
@@ -163,7 +163,7 @@ def fit(
         graph: the graph.
         split: training, validation and test nodes, shared or one set per trial.
         config: the hyperparameters; the paper's where not given.
-        model: a network of one's own, say from `graphmix.wrap`, in place of the one the config names.
+        model: a custom model, for example from `graphmix.wrap`, instead of the config's backbone.
         device: "auto", "cpu", "cuda" or "cuda:1".
         chunk: how many trials to train at once; chosen from the device and its free memory where not given.
         watch: called after every epoch; on the CPU from several threads, one per batch that is being trained.
@@ -190,13 +190,13 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
 
 
 def for_model(config: Config, model: Backbone | None) -> Config:
-    """Write down whether the network is one of one's own; the two must agree."""
+    """Mark the config as custom if a model is given, and check that they match."""
     if model is not None and not isinstance(model, Backbone):
         raise ConfigError(
             f"model must be a Backbone, say from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"
         )
     if model is None and config.backbone == CUSTOM:
-        raise ConfigError(f"the backbone {CUSTOM!r} is a network of one's own; give it as `model`")
+        raise ConfigError(f"the `backbone` {CUSTOM!r} needs a custom model; give it as `model`")
     return config if model is None else replace(config, backbone=CUSTOM)
 
 
@@ -226,7 +226,7 @@ def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model)
-    # Nobody knows whether a network of one's own waits for the device inside its forward pass.
+    # A custom model may wait for the device in its forward pass, which cannot be captured.
     advance = Captured(batch.advance) if capturable(task.device) and model is None else batch.advance
     with on_side_stream(task.device):
         for epoch in range(config.epochs):

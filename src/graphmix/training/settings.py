@@ -1,74 +1,182 @@
-"""What a run can be asked for by name, and what the paper set where: tables, no code."""
+"""What a hyperparameter is: type, default, bounds, choices and meaning, declared once as a field of `Config`.
 
-import math
-from fractions import Fraction
-from typing import Any
+Checks, command-line options, estimator parameters, the table in the documentation and rerun commands follow from it.
+"""
 
-METHODS: dict[str, str] = {
-    "graphmix": "the GNN and the FCN together, Algorithm 1",
-    "supervised": "the GNN on the labels alone",
-    "fcn": "the FCN on the labels alone, the edges unseen",
-    "self-training": "the GNN on the labels and on targets it predicts itself",
-    "fcn-self-training": "the FCN on the labels and on targets the GNN predicts",
-    "fcn-mixup": "the FCN by manifold mixup, GraphMix's steps with heads alone",
-}
-OPTIMISATIONS = ("alternate", "joint")
-PREDICTORS = ("auto", "gnn", "fcn")
-SELECTIONS = ("accuracy", "macro-f1")
-WEIGHTS = ("none", "balanced")
-CUSTOM = "custom"
-# Hyperparameters that records from before them lack; the default is what those runs did.
-ADDED = ("class_weight", "target_weight")
+import dataclasses
+import numbers
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeGuard
 
-# Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
-READINGS: dict[str, dict[str, Any]] = {
-    "paper": {
-        "fcn_loss": "cross-entropy",
-        "unlabeled": "all",
-        "lambda_per": "pair",
-        "rampup_before": 0.0,
-        "binarise": False,
-        "ties": "first",
-    },
-    "released": {
-        "fcn_loss": "binary-cross-entropy",
-        "unlabeled": "labeled",
-        "lambda_per": "batch",
-        "rampup_before": math.exp(-5.0),
-        "binarise": True,
-        "ties": "last",
-    },
-}
-# γ by reading and dataset: the paper's appendix and the released code's scripts give opposite values.
-GAMMAS: dict[str, dict[str, float]] = {
-    "paper": {"cora": 1.0, "citeseer": 1.0, "pubmed": 10.0},
-    "released": {"cora": 10.0, "citeseer": 10.0, "pubmed": 1.0},
-}
-_COAUTHOR: dict[str, Any] = {"hidden": 64, "learning_rate": 0.001}
-# The paper reports F1 there; by accuracy the best epoch is one that calls nearly every link positive.
-_BITCOIN: dict[str, Any] = {
-    "hidden": 128,
-    "weight_decay": 0.0,
-    "alpha": 0.1,
-    "gamma": 0.1,
-    "epochs": 150,
-    "select_by": "macro-f1",
-}
-# What the paper's appendix sets otherwise than for GraphMix(GCN) on the citation graphs, whose values are the defaults.
-# The last that applies wins: a dataset's, a backbone's, a backbone's on a dataset.
-SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
-    ("coauthor-cs", None): _COAUTHOR,
-    ("coauthor-physics", None): _COAUTHOR,
-    ("cora-full", None): _COAUTHOR | {"input_dropout": 0.2, "weight_decay": 0.0, "gamma": 10.0, "epochs": 5000},
-    ("bitcoin-alpha", None): _BITCOIN,
-    ("bitcoin-otc", None): _BITCOIN,
-    (None, "gat"): {"hidden": 8, "learning_rate": 0.005, "hidden_dropout": 0.5},
-    ("pubmed", "gat"): {"alpha": 0.1, "input_dropout": 0.2, "hidden_dropout": 0.2, "attention_dropout": 0.2},
-}
-# Where γ's ramp lies, as shares of the epochs: 500 to 1,000 of 2,000 unless the appendix says otherwise.
-RAMPS: dict[str, tuple[Fraction, Fraction]] = {
-    "cora-full": (Fraction(1, 10), Fraction(1, 5)),
-    "bitcoin-alpha": (Fraction(1, 2), Fraction(5, 6)),
-    "bitcoin-otc": (Fraction(1, 2), Fraction(5, 6)),
-}
-USUAL_RAMP = (Fraction(1, 4), Fraction(1, 2))
+from graphmix.errors import ConfigError
+
+METHOD, NETWORK, RUN = "The method", "The network", "The run"
+GROUPS = (METHOD, NETWORK, RUN)
+
+# Counts are stored as int32 on devices.
+LARGEST_COUNT = 2**31 - 1
+_HUGE = 1e30
+_KEY = "setting"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A hyperparameter.
+
+    Attributes:
+        kind: int, float, bool, str (one of `choices`) or tuple (of numbers).
+        default: the value if none is given; None if it follows from other settings, as `default_text` says.
+        help: what it means, one sentence that begins with an upper-case letter and has no full stop.
+        symbol: the paper's.
+        group: of `GROUPS`.
+        at_least: lower bound, allowed itself.
+        above: lower bound, not allowed itself.
+        at_most: upper bound, allowed itself.
+        below: upper bound, not allowed itself.
+        choices: the values of a str.
+        unlisted: further choices, which only the library makes; neither help nor messages offer them.
+        or_count: whether a whole number from 1 up is allowed beside the choices.
+        default_text: the default in words.
+        check: replaces the checks above for a kind they do not fit: returns the value or raises ConfigError.
+        values_text: what `check` allows, in words.
+        added: whether records from before this setting may lack it; its default is what those runs did.
+    """
+
+    kind: type
+    default: Any
+    help: str
+    symbol: str = ""
+    group: str = METHOD
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    or_count: bool = False
+    default_text: str = ""
+    check: Callable[[Any], Any] | None = None
+    values_text: str = ""
+    added: bool = False
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words: "at least 0 and below 1"; empty if there are none."""
+        limits = (
+            ("at least", self.at_least),
+            ("above", self.above),
+            ("at most", self.at_most),
+            ("below", self.below),
+        )
+        return " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
+
+    @property
+    def values(self) -> str:
+        """The allowed values in words: choices or bounds."""
+        if self.kind is bool:
+            return "yes or no"
+        count = (*self.choices, "or a whole number of at least 1") if self.or_count else self.choices
+        return self.values_text or ", ".join(count) or self.bounds
+
+    @property
+    def default_words(self) -> str:
+        """The default in words."""
+        if self.kind is bool:
+            return "yes" if self.default else "no"
+        listed = ",".join(map(str, self.default)) if self.kind is tuple else str(self.default)
+        return self.default_text or listed
+
+
+class Parameter(NamedTuple):
+    """A hyperparameter as a parameter of a function or an estimator."""
+
+    name: str
+    default: Any
+    help: str
+
+
+def setting(default: Any, *, help: str, kind: type | None = None, **rules: Any) -> Any:
+    """Declare a hyperparameter: return a dataclass field that carries a `Setting`.
+
+    Args:
+        default: the value if none is given.
+        help: what it means.
+        kind: the type of its values; that of the default if not given.
+        rules: further attributes of `Setting`.
+    """
+    declared = Setting(kind=kind or type(default), default=default, help=help, **rules)
+    return dataclasses.field(default=default, metadata={_KEY: declared})
+
+
+def settings_of(config: Any) -> dict[str, Setting]:
+    """Return the settings of a dataclass or of an object of it by name, in the order of its fields."""
+    return {field.name: field.metadata[_KEY] for field in dataclasses.fields(config)}
+
+
+def parameters(config: Any, *names: str) -> Iterator[Parameter]:
+    """Yield name, default and help of hyperparameters: those named, or all."""
+    settings = settings_of(config)
+    for name in names or settings:
+        held = settings[name]
+        yield Parameter(name, held.default, f"{held.help}{f' [{held.symbol}]' if held.symbol else ''}.")
+
+
+def check_value(name: str, value: Any, rules: Setting) -> Any:
+    """Return a hyperparameter's value as a plain Python value, whatever numpy or others gave.
+
+    Raises:
+        ConfigError: the value is of another type, out of its bounds or not one of the choices.
+    """
+    if rules.check is not None:
+        return rules.check(value)
+    value = _CHECKS[rules.kind](name, value, rules)
+    if rules.bounds and not _within(value, rules):
+        raise ConfigError(f"`{name}` must be {rules.bounds}, not {value}")
+    return value
+
+
+def _within(value: float, rules: Setting) -> bool:
+    return (
+        (rules.at_least is None or value >= rules.at_least)
+        and (rules.above is None or value > rules.above)
+        and (rules.at_most is None or value <= rules.at_most)
+        and (rules.below is None or value < rules.below)
+    )
+
+
+def _whole(name: str, value: Any, rules: Setting) -> int:
+    if not _is_whole(value):
+        raise ConfigError(f"`{name}` must be a whole number, not {value!r}")
+    if rules.at_most is None and value > LARGEST_COUNT:
+        raise ConfigError(f"`{name}` must be at most {LARGEST_COUNT}, not {value}")
+    return int(value)
+
+
+def _is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _number(name: str, value: Any, rules: Setting) -> float:
+    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not fits or not -_HUGE < value < _HUGE:
+        raise ConfigError(f"`{name}` must be a finite number, not {value!r}")
+    return float(value)
+
+
+def _truth(name: str, value: Any, rules: Setting) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"`{name}` must be True or False, not {value!r}")
+    return value
+
+
+def _choice(name: str, value: Any, rules: Setting) -> str | int:
+    if rules.or_count and _is_whole(value):
+        if 1 <= value <= LARGEST_COUNT:
+            return int(value)
+    elif value in (*rules.choices, *rules.unlisted):
+        return str(value)
+    raise ConfigError(f"`{name}` must be one of {rules.values}, not {value!r}")
+
+
+_CHECKS: dict[type, Callable[[str, Any, Setting], Any]] = {int: _whole, float: _number, bool: _truth, str: _choice}

@@ -10,6 +10,7 @@ from torch import Tensor
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError
 from graphmix.method import class_weights
+from graphmix.models.registry import NETWORKS
 from graphmix.sparse import SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
@@ -18,6 +19,17 @@ from graphmix.training.devices import check_memory
 def prepare(graph: Graph, config: Config) -> Graph:
     """Bring a graph's features into the form a run trains on."""
     return graph.with_x(row_normalise(binarise(graph.x))) if config.binarise else graph
+
+
+def check_edge_weights(graph: Graph, config: Config) -> None:
+    """Raise ConfigError if the graph has edge weights and the network, trained on the graph, does not use them."""
+    if graph.edge_weights is None or not config.trains_gnn or NETWORKS[config.backbone].uses_edge_weights:
+        return
+    able = " and ".join(name for name, info in NETWORKS.items() if info.uses_edge_weights)
+    raise ConfigError(
+        f"edge weights are used by {able} only, not by {config.backbone}; choose {able} as `backbone`, or leave the "
+        "edge weights out"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +109,7 @@ class Task:
             raise ConfigError(
                 f"the split has masks for {splits} trials and the run has {config.trials}; make them equal"
             )
-        if graph.edge_weights is not None and config.backbone != "gcn" and config.trains_gnn:
-            raise ConfigError(f"of the networks only a gcn heeds edge weights, not a {config.backbone}; leave one out")
+        check_edge_weights(graph, config)
         check_memory(graph, config, torch.device(device))
         graph, split = prepare(graph, config).to(device), split.to(device)
         labeled = Picks.build(split.train, graph.y)

@@ -18,6 +18,8 @@ from graphmix.storage.files import write_json
 from graphmix.storage.runs import holds, load_run, train
 from graphmix.training import Config, Fit, fit
 from graphmix.training.loop import Watch
+from graphmix.training.paper import SETTINGS
+from graphmix.training.task import check_edge_weights
 
 GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
 CANDIDATES = (GRAPHMIX, SUPERVISED, PROPAGATION, FCN)
@@ -67,9 +69,11 @@ def usual_config(graph: Graph, **given: Any) -> Config:
         "input_dropout": 0.5 if graph.num_features > _FEW_FEATURES else 0.2,
         "ties": "last",
     }
-    if given.get("backbone") == "gat":
-        # The paper's GAT has heads of 8 units and a smaller step.
-        chosen |= {"hidden": 8, "hidden_dropout": chosen["input_dropout"], "learning_rate": 0.005}
+    paper = SETTINGS.get((None, given.get("backbone")), {})
+    chosen |= paper
+    if "hidden_dropout" in paper:
+        # The paper's GAT drops hidden units at the rate of its inputs.
+        chosen["hidden_dropout"] = chosen["input_dropout"]
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
 
 
@@ -90,12 +94,10 @@ def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
-    """Refuse edge weights that the chosen networks would not heed."""
-    if graph.edge_weights is not None and config.backbone != "gcn" and {GRAPHMIX, SUPERVISED} & set(methods):
-        raise ConfigError(
-            f"of the networks only a gcn heeds edge weights, not a {config.backbone}; choose --backbone gcn, or take "
-            "the column of weights out of the table of edges"
-        )
+    """Raise ConfigError if the graph has edge weights that the network of a chosen method does not use."""
+    for method in methods:
+        if method != PROPAGATION:
+            check_edge_weights(graph, replace(config, method=method))
 
 
 def try_method(

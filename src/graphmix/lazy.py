@@ -1,0 +1,39 @@
+"""Packages that import what they export on first use (PEP 562)."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def attach(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
+
+    Args:
+        package: its `__name__`.
+        names: each exported name, and the module that defines it.
+
+    Raises:
+        ValueError: a name is also a submodule: importing that submodule would put it in the place of the name.
+
+    Example:
+        >>> __getattr__, __dir__ = attach("graphmix.models", {"GCN": "graphmix.models.gcn"})
+        >>> __getattr__("GCN").__name__
+        'GCN'
+    """
+    for name, module in names.items():
+        if module == f"{package}.{name}":
+            raise ValueError(f"{package} cannot export {name!r} lazily: a module has the same name; rename the module")
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(names[name]), name)
+        # From now on Python finds it without calling this function.
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def list_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *names})
+
+    return get, list_names

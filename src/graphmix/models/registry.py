@@ -1,0 +1,100 @@
+"""The networks by name, and what is known of each without importing torch."""
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphmix.models.backbone import Backbone
+
+CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class NetworkInfo:
+    """What to know of a network before it is imported.
+
+    Attributes:
+        title: what the paper calls it.
+        fcn_title: what to call its FCN, the same network without the edges.
+        module: the module that defines its class.
+        class_name: its class, a `Backbone`.
+        options: the hyperparameters that are fields of the class.
+        uses_edge_weights: whether the weights of edges change what it computes.
+        takes_sparse_features: whether it computes with sparse features as they are; otherwise they are written out.
+    """
+
+    title: str
+    fcn_title: str
+    module: str
+    class_name: str
+    options: tuple[str, ...]
+    uses_edge_weights: bool = False
+    takes_sparse_features: bool = True
+
+
+_DROPOUT = ("input_dropout", "hidden_dropout")
+
+NETWORKS: dict[str, NetworkInfo] = {
+    "gcn": NetworkInfo(
+        title="GCN",
+        fcn_title="FCN",
+        module="graphmix.models.gcn",
+        class_name="GCN",
+        options=_DROPOUT,
+        uses_edge_weights=True,
+    ),
+    "gat": NetworkInfo(
+        title="GAT",
+        fcn_title="FCN of GAT",
+        module="graphmix.models.gat",
+        class_name="GAT",
+        options=(*_DROPOUT, "attention_dropout", "heads", "output_heads"),
+    ),
+    "unet": NetworkInfo(
+        title="Graph U-Net",
+        fcn_title="FCN of Graph U-Net",
+        module="graphmix.models.unet",
+        class_name="GraphUNet",
+        options=(*_DROPOUT, "pool_ratios"),
+    ),
+    # A network that the caller gives as an object; its dropout is part of it.
+    CUSTOM: NetworkInfo(
+        title="custom model",
+        fcn_title="FCN of custom model",
+        module="graphmix.models.wrapped",
+        class_name="Wrapped",
+        options=(),
+        takes_sparse_features=False,
+    ),
+}
+
+
+def backbone_class(name: str) -> "type[Backbone]":
+    """Import the class of a network, a key of `NETWORKS`."""
+    info = NETWORKS[name]
+    found: type[Backbone] = getattr(importlib.import_module(info.module), info.class_name)
+    return found
+
+
+class _Classes(Mapping[str, "type[Backbone]"]):
+    """The classes of the networks that a name is enough to create, imported when they are looked up."""
+
+    def __getitem__(self, name: str) -> "type[Backbone]":
+        if name not in set(self):
+            raise KeyError(name)
+        return backbone_class(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in NETWORKS if name != CUSTOM)
+
+    def __len__(self) -> int:
+        return len(NETWORKS) - 1
+
+    # The mixin of Mapping would import the class to find out.
+    def __contains__(self, name: object) -> bool:
+        return name in set(self)
+
+
+BACKBONES: Mapping[str, "type[Backbone]"] = _Classes()
