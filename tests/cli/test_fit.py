@@ -19,7 +19,7 @@ from pyarrow import parquet
 from command_line import COMMAND, graphmix, refused
 from graphmix.storage.files import locked
 from graphmix.workflow import fitting
-from graphmix.workflow.folder import read_model
+from graphmix.workflow.model import load_model
 from small_tables import command, lines, pairs, rows, tree, write_edges, write_nodes
 
 QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]
@@ -45,8 +45,8 @@ def fitted(folder, *options, **tables):
     result = fit(folder, *(options or TWO), **tables)
     assert result.returncode == 0, result.stderr
     assert set(tree(folder / "model")) >= FILES
-    stored = read_model(folder / "model")
-    probabilities = stored.model.probabilities(stored.problem.learned)
+    stored = load_model(folder / "model")
+    probabilities = stored.ensemble.probabilities(stored.problem.learned)
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert len(predictions(folder)) == len(probabilities)
@@ -112,7 +112,7 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     before = tree(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
-    refused(command("fit", *options), "model holds a finished model; choose another --out")
+    refused(command("fit", *options), "model holds a finished model; choose another")
     refused(command("fit", *options, "--resume", "--seed", "1"), "model holds another fit, with other config")
     refused(command("fit", *options, "--resume", "--coverage", "0.8"), "model holds another fit, with other wishes")
     assert tree(tmp_path / "model") == before
@@ -135,7 +135,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
     assert process.returncode == 130, told
     assert shown == ""
     *_, last = told.strip().splitlines()
-    assert last == "graphmix: interrupted; the same command with --resume goes on in model"
+    assert last == "graphmix: interrupted; the same command with --resume continues in model"
     monkeypatch.chdir(tables)
     refused(command(*options), "model holds a fit that is not done; --resume goes on with it")
     done = command(*options, "--resume")
@@ -203,15 +203,15 @@ def test_another_process_in_the_same_folder(tables):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--trials", "0"], ["trials must be at least 1"]),
-        (["--target-accuracy", "0"], ["target accuracy must lie between 0 and 1, not 0"]),
-        (["--target-accuracy", "2"], ["target accuracy must lie between 0 and 1, not 2"]),
-        (["--target-accuracy", "nan"], ["target accuracy must lie between 0 and 1"]),
-        (["--coverage", "1.5"], ["coverage must lie between 0 and 1, not 1.5"]),
-        (["--coverage", "-1"], ["coverage must lie between 0 and 1"]),
+        (["--trials", "0"], ["trials", "must be at least 1, not 0"]),
+        (["--target-accuracy", "0"], ["accuracy", "must be above 0 and below 1, not 0"]),
+        (["--target-accuracy", "2"], ["accuracy", "must be above 0 and below 1, not 2"]),
+        (["--target-accuracy", "nan"], ["accuracy", "must be above 0 and below 1"]),
+        (["--coverage", "1.5"], ["coverage", "must be above 0 and below 1, not 1.5"]),
+        (["--coverage", "-1"], ["coverage", "must be above 0 and below 1"]),
         (["--methods", "magic"], ["there is no method 'magic'; there are graphmix, supervised"]),
         (["--methods", ""], ["there is no method ''"]),
-        (["--backbone", "mlp"], ["backbone must be one of"]),
+        (["--backbone", "mlp"], ["backbone", "must be one of"]),
         (["--device", "abacus"], ["there is no device 'abacus'"]),
         (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
         (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
@@ -224,15 +224,15 @@ def test_another_process_in_the_same_folder(tables):
         (["--feature", "title=number"], ["line 2: 'on word0", "in column 'title' is not a number"]),
         (["--feature", "year=embedding"], ["is not a list of numbers"]),
         (["--feature", "year=colour"], ["has no column 'year=colour'"]),
-        (["--feature", "year", "--feature", "year=number"], ["--feature year is given twice"]),
+        (["--feature", "year", "--feature", "year=number"], ["feature", "year is given twice"]),
         (["--feature", "topic"], ["column 'topic' already holds ids, labels"]),
         (["--ignore", "nothing"], ["has no column 'nothing'"]),
         (["--encoding", "klingon"], ["there is no encoding 'klingon'"]),
-        (["--predictions", "out.xlsx"], ["out.xlsx: predictions are written as .csv"]),
-        (["--predictions", "/nowhere/at/all.csv"], ["there is no folder /nowhere/at for the predictions"]),
-        (["--link-label", "target"], ["either nodes are classified or links"]),
+        (["--predictions", "out.xlsx"], ["out.xlsx", "ends in .csv, .tsv, .parquet"]),
+        (["--predictions", "/nowhere/at/all.csv"], ["/nowhere/at/all.csv", "the folder /nowhere/at does not exist"]),
+        (["--link-label", "target"], ["nodes or links can be classified, not both"]),
         (["--hidden", "2000000000"], ["GiB"]),
-        (["--learning-rate", "-1"], ["learning_rate must be"]),
+        (["--learning-rate", "-1"], ["learning", "must be above 0"]),
         (["--epochs", "many"], ["--epochs"]),
     ],
 )  # fmt: skip
@@ -295,7 +295,7 @@ CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20)
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,-1\n", ["'-1' in column 'weight' is negative"]),
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,heavy\n", ["'heavy' in column 'weight' is not a number"]),
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,1e308\n", ["'1e308' in column 'weight' is too large"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["every edge weighs 0"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["every edge has weight 0"]),
         (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["a quote is opened"]),
         ("id,topic,id\na,b,c\n", CYCLE, ["two columns called 'id'"]),
         ("id,topic,\na,b,c\n", CYCLE, ["column 3 has no name"]),
@@ -329,7 +329,7 @@ def test_weights_that_the_network_would_not_heed(tables):
 
 def test_out_folders_that_cannot_be(tables):
     (tables / "file").write_text("mine")
-    refused(fit(tables, out="file"), "file is a file; choose another --out")
+    refused(fit(tables, out="file"), "file is a file; choose another")
     refused_after_a_look(fit(tables, out="file/model"), "file/model cannot be made: Not a directory")
     refused_after_a_look(fit(tables, out="x" * 300), "File name too long")
     (tables / "full").mkdir()
@@ -347,7 +347,7 @@ def test_a_place_that_may_not_be_written(tables, monkeypatch):
 
 
 def test_predictions_never_replace_a_file(tables):
-    one_sentence(tables, fit(tables, "--predictions", tables / "nodes.csv"), "nodes.csv is there already")
+    one_sentence(tables, fit(tables, "--predictions", tables / "nodes.csv"), "nodes.csv exists already")
     assert (tables / "nodes.csv").read_text().startswith("id,topic")
 
 
@@ -363,7 +363,7 @@ def fitted_elsewhere(folder, name):
     result = fit(folder, *TWO, "--predictions", folder / name)
     assert result.returncode == 0, result.stderr
     assert f"predictions to {folder / name}" in result.stdout
-    return read_model(folder / "model"), result
+    return load_model(folder / "model"), result
 
 
 # What is odd and works.
@@ -376,7 +376,7 @@ def test_a_mark_windows_lines_and_another_separator(tmp_path):
     (tmp_path / "edges.csv").write_bytes(CYCLE.replace("\n", "\r\n").encode())
     stored, _ = fitted(tmp_path)
     assert stored.problem.ids == [f"n{n}" for n in range(20)]
-    assert stored.model.classes == ("A", "B")
+    assert stored.ensemble.classes == ("A", "B")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
@@ -384,7 +384,7 @@ def test_other_encodings(tmp_path, encoding):
     (tmp_path / "nodes.csv").write_bytes((HEAD + ENOUGH).replace("A", "\u00c4").encode(encoding))
     (tmp_path / "edges.csv").write_bytes(CYCLE.encode(encoding))
     stored, _ = fitted(tmp_path, *TWO, "--encoding", encoding)
-    assert stored.model.classes == ("B", "\u00c4")
+    assert stored.ensemble.classes == ("B", "\u00c4")
     assert predictions(tmp_path)[0]["label"] == "\u00c4"
 
 
@@ -441,7 +441,7 @@ def test_ids_and_classes_of_any_name(tmp_path):
     stored, _ = fitted(tmp_path)
     # Spaces around an id are none of it.
     assert [row["id"] for row in predictions(tmp_path)] == [name.strip() for name in ids]
-    assert set(stored.model.classes) == set(classes)
+    assert set(stored.ensemble.classes) == set(classes)
 
 
 def test_names_that_mean_something_to_the_screen(tmp_path):
@@ -465,7 +465,7 @@ def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
     (tmp_path / "nodes.csv").write_text(held)
     (tmp_path / "edges.csv").write_text(CYCLE)
     stored, _ = fitted(tmp_path)
-    assert stored.model.classes == ("A", "B")
+    assert stored.ensemble.classes == ("A", "B")
     assert int((stored.problem.graph.y >= 0).sum()) == 10
 
 
@@ -510,10 +510,10 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
     write(30_000, 10_000)
     # As on a machine of 16 GiB, whatever this one is.
     monkeypatch.setattr(fitting, "free_memory", lambda device: 2**34)
-    one_sentence(tmp_path, fit(tmp_path), "30,000 nodes for 10,000 classes", "GiB", "pool rare classes")
+    one_sentence(tmp_path, fit(tmp_path), "30,000 nodes for 10,000 classes", "GiB", "merge rare classes")
     write(600, 200)
     stored, _ = fitted(tmp_path)
-    assert len(stored.model.classes) == 200
+    assert len(stored.ensemble.classes) == 200
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_links_with_signs(tmp_path):
     links = [(f"u{n % 7}", f"u{n * n % 6}", "+-"[n % 2] if n % 3 else "") for n in range(40)]
     (tmp_path / "edges.csv").write_text(lines(("who", "whom", "sign"), links))
     stored, result = fitted(tmp_path, "--link-label", "sign", *TWO, nodes=None)
-    assert stored.model.classes == ("+", "-")
+    assert stored.ensemble.classes == ("+", "-")
     made = predictions(tmp_path)
     assert [(row["source"], row["target"], row["label"]) for row in made] == links
     assert "What edges holds" in result.stdout
@@ -545,7 +545,7 @@ def test_links_with_signs(tmp_path):
     (tmp_path / "edges.csv").write_text(one)
     refused(fit(tmp_path, "--link-label", "sign", nodes=None, out="two"), "edges.csv: column 'sign' has one class only")
     refused(fit(tmp_path, "--link-label", "trust", nodes=None, out="two"), "edges.csv has no column 'trust'")
-    refused(fit(tmp_path, nodes=None, out="two"), "--nodes and --label")
+    refused(fit(tmp_path, nodes=None, out="two"), "give a table of", "nodes", "label")
 
 
 def test_what_is_understood_is_said_first(tables):

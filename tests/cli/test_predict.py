@@ -65,7 +65,7 @@ def test_all_nodes_other_wishes_and_other_forms(made, tmp_path):
 def test_a_file_is_replaced_only_by_force(made, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("mine")
-    refused(predict(made, out=out), "out.csv is there already", "--force")
+    refused(predict(made, out=out), "out.csv exists already", "force")
     assert out.read_text() == "mine"
     assert predict(made, "--force", out=out).returncode == 0
     assert len(read(out)) == 36
@@ -74,14 +74,14 @@ def test_a_file_is_replaced_only_by_force(made, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--target-accuracy", "0"], ["target accuracy must lie between 0 and 1"]),
-        (["--coverage", "1"], ["coverage must lie between 0 and 1"]),
+        (["--target-accuracy", "0"], ["accuracy", "must be above 0 and below 1"]),
+        (["--coverage", "1"], ["coverage", "must be above 0 and below 1"]),
         (["--nodes", "nowhere.csv"], ["there is no file nowhere.csv"]),
-        (["--edges", "{made}/new_e.csv"], ["edges alone name no new nodes"]),
+        (["--edges", "{made}/new_e.csv"], ["edges alone has no new nodes"]),
         (["--nodes", "{made}/n.csv"], ["n.csv line 2: node 'p0' was there at training"]),
         (["--nodes", "{made}/bare.csv"], ["bare.csv has no column 'year', which the model was trained with"]),
         (["--nodes", "{made}/new.csv", "--edges", "{made}/stray.csv"], ["'x9' (stray.csv line 2)", "--ignore-unknown"]),
-        (["--out", "out.xlsx"], ["predictions are written as .csv"]),
+        (["--out", "out.xlsx"], ["ends in .csv, .tsv, .parquet"]),
         (["--out", "nowhere/out.csv"], ["nowhere/out.csv cannot be written: No such file or directory"]),
     ],
 )

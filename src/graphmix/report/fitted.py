@@ -11,7 +11,7 @@ from graphmix.report.values import Value, check_format, load
 from graphmix.workflow.candidates import CANDIDATES
 from graphmix.workflow.survey import Survey
 
-FORMAT = 1
+FORMAT, MODEL_FORMAT = 1, 2
 MODEL, METRICS = "model.json", "metrics.json"
 # What the files of a model's folder are, in the order they are read in.
 FILES = {
@@ -42,7 +42,7 @@ def read_fitted(path: Path) -> Contents:
 
 def _parse(value: Value, model: Value, path: Path) -> Fitted:
     check_format(value, FORMAT)
-    check_format(model, FORMAT)
+    check_format(model, MODEL_FORMAT)
     task = model.field("task").word(("nodes", "links"))
     survey = _parse_survey(value.field("survey"))
     classes = value.field("classes").texts()

@@ -11,7 +11,7 @@ from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut
-from graphmix.workflow.candidates import FCN, GRAPHMIX, OWN_FCN, SUPERVISED, try_method
+from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
 from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.next_labels import Suggestion, next_labels
 from graphmix.workflow.output import OutputTable
@@ -70,7 +70,7 @@ def advise(
 
 def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
     """Return the held-out predictions of a GNN and an FCN: GraphMix's two, or two trained apart; None if missing."""
-    for gnn, fcn in ((GRAPHMIX, OWN_FCN), (SUPERVISED, FCN)):
+    for gnn, fcn in ((GRAPHMIX, own_fcn(GRAPHMIX)), (SUPERVISED, FCN)):
         if gnn in held and fcn in held:
             return held[gnn], held[fcn]
     return None

@@ -25,7 +25,8 @@ from graphmix.models import BACKBONES
 from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.training.loop import predict_proba
-from graphmix.workflow.candidates import PROPAGATION, Candidate, check_methods
+from graphmix.training.methods import METHODS
+from graphmix.workflow.candidates import Candidate, check_methods
 from graphmix.workflow.problem import stored_share
 
 
@@ -118,7 +119,7 @@ class Ensemble:
     def _check_weights(self, features: int) -> None:
         """Raise a `DataError` unless the weights have the shapes that the hyperparameters imply."""
         expected: dict[str, tuple[int, ...]] = {}
-        if self.method != PROPAGATION:
+        if not METHODS[self.method].baseline:
             sizes = (features, self.config.hidden, len(self.classes))
             # The meta device has shapes and no values.
             streams = Streams.from_seeds(range(self.config.trials), "meta")
@@ -129,7 +130,7 @@ class Ensemble:
             raise DataError(f"the weights are not those of such a {self.config.backbone}")
 
     def _predict(self, graph: Graph) -> Tensor:
-        if self.method == PROPAGATION:
+        if METHODS[self.method].baseline:
             return propagate(graph, (graph.y >= 0)[None])
         network = BACKBONES[self.config.backbone](self.weights, **self.config.options())
         if graph.num_edges == 0:

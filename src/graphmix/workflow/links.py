@@ -58,9 +58,9 @@ class LinkProblem(Problem):
         stage("encoding")
         _check_columns(columns, [links.table, *([] if users is None else [users.table])])
         link_encoders, own, said = _encode_own(links.table, links.used, columns)
-        user_encoders, user_x, found = None, None, []
-        if users is not None:
-            user_encoders, user_x, found = _encode_own(users.table, users.used, columns)
+        user_encoders, user_x, found = (
+            (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
+        )
         classes, y = number_classes(links.labels)
         x = link_features(ends, len(ids), own, user_x)
         return cls(
@@ -118,12 +118,12 @@ class LinkProblem(Problem):
             raise ValueError("the stored graph is not one of links")
         if int(tensors["ends"].max()) >= len(shared["ids"]):
             raise ValueError(f"a link has an end beyond the {len(shared['ids'])} ids")
-        made = {
-            field: None if encoders[name] is None else Encoders.from_json(encoders[name])
-            for field, name in (("user_encoders", "encoders"), ("link_encoders", "link_encoders"))
-        }
+        users, links = (
+            None if encoders[name] is None else Encoders.from_json(encoders[name])
+            for name in ("encoders", "link_encoders")
+        )
         user_x = unpack_csr(_USERS, tensors) if f"{_USERS}.shape" in tensors else None
-        return cls(**shared, **made, user_x=user_x)
+        return cls(**shared, user_encoders=users, link_encoders=links, user_x=user_x)
 
     @property
     def _ends(self) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ from graphmix.evaluation.calibration import (
 from graphmix.evaluation.heldout import HeldOut
 from graphmix.method import f1
 from graphmix.workflow.candidates import Candidate
-from graphmix.workflow.model import Decisions, Model
-from graphmix.workflow.options import Wishes
+from graphmix.workflow.ensemble import Decisions, Ensemble
+from graphmix.workflow.options import FitOptions
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.ranking import Placing
 from graphmix.workflow.survey import Survey
@@ -28,23 +28,23 @@ FORMAT = 1
 
 
 def describe(
-    model: Model,
+    model: Ensemble,
     placings: Sequence[Placing],
     candidates: Sequence[Candidate],
     decisions: Decisions,
     survey: Survey,
     problem: Problem,
     split: Split,
-    wishes: Wishes,
+    options: FitOptions,
 ) -> dict[str, Any]:
     """Sum up what was tried, what won, and how far to believe it."""
     graph, known = problem.graph, problem.known.numpy()
     held, seconds = model.held, {candidate.method: candidate.seconds for candidate in candidates}
     after = cross_fitted(held.probabilities, held.labels)
-    covered = conformal_coverage(after, held.labels, wishes.coverage)
+    covered = conformal_coverage(after, held.labels, options.coverage)
     # Of labeled nodes networks are surer than of others: what is predicted is the others, if there are any.
     asked = ~known if not known.all() else known
-    kept = abstention_accuracy(after, held.labels, wishes.target)
+    kept = abstention_accuracy(after, held.labels, options.target_accuracy)
     return {
         "format": FORMAT,
         "dataset": graph.name,
@@ -55,7 +55,7 @@ def describe(
         "epochs": model.config.epochs,
         "backbone": model.config.backbone,
         "majority": _majority(held, model.classes),
-        "chosen_by": wishes.metric,
+        "chosen_by": options.metric,
         "chosen": model.method,
         "candidates": [_placing(placing, seconds[placing.method]) for placing in placings],
         "calibration": {
@@ -64,14 +64,14 @@ def describe(
             "after": reliability_table(after, held.labels),
         },
         "conformal": {
-            "coverage": _percent(wishes.coverage),
+            "coverage": _percent(options.coverage),
             "empirical": None if covered is None else _percent(covered.coverage),
             "mean_size": None if covered is None else round(covered.mean_size, 3),
             "threshold": decisions.threshold if np.isfinite(decisions.threshold) else None,
             "sizes": np.bincount(decisions.sets[asked].sum(axis=1), minlength=len(model.classes) + 1)[1:].tolist(),
         },
         "abstention": {
-            "target": _percent(wishes.target),
+            "target": _percent(options.target_accuracy),
             "level": decisions.level,
             "kept": _percent((~decisions.abstain[asked]).mean()),
             "accuracy": None if kept is None else _percent(kept),
@@ -102,7 +102,7 @@ def _placing(placing: Placing, seconds: float) -> dict[str, Any]:
 
 
 def _test(
-    decisions: Decisions, candidates: Sequence[Candidate], model: Model, graph: Graph, split: Split
+    decisions: Decisions, candidates: Sequence[Candidate], model: Ensemble, graph: Graph, split: Split
 ) -> dict[str, Any] | None:
     """How the model does on test nodes, where a split with some was given: they chose nothing."""
     test = split.test[0].cpu()

@@ -206,7 +206,9 @@ def load_model(folder: Path | str) -> TableModel:
         raise RunError(f"{folder} does not hold a whole model: {error}") from error
 
 
-def _assemble(described: Any, tensors: Mapping[str, dict[str, Tensor]], texts: Mapping[str, Any], metrics: Path) -> TableModel:
+def _assemble(
+    described: Any, tensors: Mapping[str, dict[str, Tensor]], texts: Mapping[str, Any], metrics: Path
+) -> TableModel:
     """Put a model together, validating every part."""
     problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
     held = unpack_held(tensors["heldout"], len(described["classes"]))

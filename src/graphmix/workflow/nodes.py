@@ -27,7 +27,16 @@ from graphmix.tables import (
 )
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
-from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name, stored_share, unused_labels
+from graphmix.workflow.problem import (
+    Grown,
+    Problem,
+    Source,
+    Stage,
+    given_split,
+    graph_name,
+    stored_share,
+    unused_labels,
+)
 
 _POINT = re.compile(r"[0-9]+\.0")
 

@@ -65,7 +65,9 @@ def read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, T
     if hashlib.sha256(content).hexdigest() != digest:
         raise RunError(f"{path} is not the file that was written with the classifier: its SHA-256 differs")
     tensors = load_tensors(content)
-    parts = {part: _under(tensors, name) for part, name in (("weights", "weights"), ("graph", "graph"), ("held", "held"))}
+    parts = {
+        part: _under(tensors, name) for part, name in (("weights", "weights"), ("graph", "graph"), ("held", "held"))
+    }
     # The only held-out predictions there were called "held".
     held = {name.replace("held.", f"{described['method']}."): tensor for name, tensor in parts.pop("held").items()}
     ids = [str(node) for node in range(len(parts["graph"]["y"]))]

@@ -19,12 +19,12 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import DataError
 from graphmix.storage.graphs import pack_graph, unpack_graph
+from graphmix.tables.files import TableSource
 from graphmix.tables.stored import is_text, real, text
 from graphmix.workflow.columns import Columns
 
 Stage = Callable[[str], None]
-# A table: a path, a pandas DataFrame or a pyarrow Table.
-Source = Any
+Source = TableSource | None
 _ROLES = ("train", "val", "test")
 
 
@@ -130,7 +130,7 @@ class Problem(ABC):
         graph = unpack_graph(tensors, tuple(classes), text(described, "name"))
         split = None
         if described["split"] is not None:
-            split = Split.build(*(tensors[role] for role in _ROLES), name=text(described, "split"))
+            split = Split.build(tensors["train"], tensors["val"], tensors["test"], text(described, "split"))
             split.check(graph)
         columns = Columns.from_json(described["columns"])
         shared = {"graph": graph, "split": split, "ids": ids, "columns": columns}
