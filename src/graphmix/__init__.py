@@ -8,28 +8,35 @@ Example:
     torch.Size([2, 300])
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
-from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
-from graphmix.storage.runs import Run, load_run, train
-from graphmix.streams import Streams
-from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
+from graphmix.lazy import attach
 
 if TYPE_CHECKING:
+    from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
     from graphmix.estimator import GraphMixClassifier
+    from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
+    from graphmix.storage.runs import Run, load_run, train
+    from graphmix.streams import Streams
+    from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
+    from graphmix.workflow.columns import Columns
+    from graphmix.workflow.fitting import fit_tables
+    from graphmix.workflow.model import TableModel, load_model
+    from graphmix.workflow.options import FitOptions
 
 __all__ = [
     "DATASETS",
     "GAT",
     "GCN",
     "Backbone",
+    "Columns",
     "Config",
     "ConfigError",
     "DataError",
     "Dataset",
     "Fit",
+    "FitOptions",
     "Graph",
     "GraphMixClassifier",
     "GraphMixError",
@@ -38,6 +45,7 @@ __all__ = [
     "RunError",
     "Split",
     "Streams",
+    "TableModel",
     "Task",
     "Wrapped",
     "build_model",
@@ -45,7 +53,9 @@ __all__ = [
     "dual",
     "evaluate",
     "fit",
+    "fit_tables",
     "load",
+    "load_model",
     "load_run",
     "make_split",
     "split_seeds",
@@ -55,11 +65,43 @@ __all__ = [
     "wrap",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # By itself it would make every import of graphmix wait for scikit-learn's.
-    if name == "GraphMixClassifier":
-        from graphmix.estimator import GraphMixClassifier
-
-        return GraphMixClassifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Imported on first use: torch takes two seconds, and the command line answers much without it.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "DATASETS": "graphmix.data",
+        "GAT": "graphmix.models",
+        "GCN": "graphmix.models",
+        "Backbone": "graphmix.models",
+        "Columns": "graphmix.workflow.columns",
+        "Config": "graphmix.training",
+        "Dataset": "graphmix.data",
+        "Fit": "graphmix.training",
+        "FitOptions": "graphmix.workflow.options",
+        "Graph": "graphmix.data",
+        "GraphMixClassifier": "graphmix.estimator",
+        "GraphUNet": "graphmix.models",
+        "Run": "graphmix.storage.runs",
+        "Split": "graphmix.data",
+        "Streams": "graphmix.streams",
+        "TableModel": "graphmix.workflow.model",
+        "Task": "graphmix.training",
+        "Wrapped": "graphmix.models",
+        "build_model": "graphmix.training",
+        "build_optimizer": "graphmix.training",
+        "dual": "graphmix.data",
+        "evaluate": "graphmix.training",
+        "fit": "graphmix.training",
+        "fit_tables": "graphmix.workflow.fitting",
+        "load": "graphmix.data",
+        "load_model": "graphmix.workflow.model",
+        "load_run": "graphmix.storage.runs",
+        "make_split": "graphmix.data",
+        "split_seeds": "graphmix.data",
+        "step_loss": "graphmix.training",
+        "synthetic": "graphmix.data",
+        "train": "graphmix.storage.runs",
+        "wrap": "graphmix.models",
+    },
+    modules=("data", "method", "models", "sparse", "storage", "streams", "training"),
+)

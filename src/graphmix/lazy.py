@@ -2,16 +2,19 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 
-def attach(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def attach(
+    package: str, names: Mapping[str, str], modules: Collection[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
     Args:
         package: its `__name__`.
         names: each exported name, and the module that defines it.
+        modules: submodules that are attributes without being imported first, as in `graphmix.data.load`.
 
     Raises:
         ValueError: a name is also a submodule: importing that submodule would put it in the place of the name.
@@ -26,6 +29,8 @@ def attach(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any]
             raise ValueError(f"{package} cannot export {name!r} lazily: a module has the same name; rename the module")
 
     def get(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(names[name]), name)
@@ -34,6 +39,6 @@ def attach(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any]
         return value
 
     def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *names})
+        return sorted({*vars(sys.modules[package]), *names, *modules})
 
     return get, list_names

@@ -85,7 +85,7 @@ def test_a_saved_split_can_be_trained_on(tmp_path):
     ("choices", "parts"),
     [
         (["--split", "300-per-class"], ["class 0", "has 250", "needs 600"]),
-        (["--split", "mine"], ["there is no split 'mine'", "random", "benchmark", "5-per-class"]),
+        (["--split", "mine"], ["--split must be one of", "not 'mine'", "random", "benchmark", "5-per-class"]),
         (["--splits", "0"], ["at least 1, not 0"]),
         (["--split", "5-per-class", "--split-seed", "-1"], ["seed", "-1"]),
         (["--backbone", "unet", "--pool-ratios", "1.5"], ["1.5"]),

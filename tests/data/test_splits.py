@@ -186,10 +186,10 @@ WRONG = [
         "0-per-class",
         labeled(5, 5),
         {},
-        "there is no split '0-per-class'; there are public, random, balanced",
+        "`split` must be one of public, random, balanced, .*, not '0-per-class'",
     ),
-    ("per-class", labeled(5, 5), {}, "there is no split 'per-class'"),
-    ("5-per-class\n", labeled(50, 50), {}, "there is no split"),
+    ("per-class", labeled(5, 5), {}, "`split` must be one of .*, not 'per-class'"),
+    ("5-per-class\n", labeled(50, 50), {}, "`split` must be one of"),
     ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),
     ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number from 0 up, not -1"),
     ("1-per-class", labeled(5, 5), {"seeds": [0.5]}, "a whole number from 0 up, not 0.5"),
@@ -207,7 +207,7 @@ def test_trials_take_splits_in_turn():
     assert split_seeds(3) == [0, 1, 2]
     assert split_seeds(12) == [*range(10), 0, 1]
     assert split_seeds(5, splits=2, first=7) == [7, 8, 7, 8, 7]
-    with pytest.raises(DataError, match="number of different splits must be at least 1, not 0"):
+    with pytest.raises(DataError, match="`splits` must be at least 1, not 0"):
         split_seeds(5, splits=0)
 
 

@@ -1,54 +1,73 @@
-"""graphmix data: which datasets there are, and fetching them."""
+"""graphmix data: list and download datasets."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.table import Table
 
 from graphmix import data
-from graphmix.cli.screen import output, report
+from graphmix.cli.flags import Command
+from graphmix.cli.screen import output, report, tell
 
-app = typer.Typer(help="List and fetch datasets.", no_args_is_help=True)
+app = typer.Typer(help="List and download datasets.", no_args_is_help=True)
 
 DataRoot = Annotated[
     Path | None,
     typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
 
+HERE, MISSING, BUILT_IN = "here", "not here", "built in"
 
-@app.command("list")
+
+@app.command("list", cls=Command)
 def list_datasets(data_root: DataRoot = None) -> None:
-    """Show every dataset, its size, and where it is on this machine."""
-    table = Table()
-    for column in ("name", "nodes", "edges", "features", "classes"):
-        table.add_column(column, justify="left" if column == "name" else "right", no_wrap=column == "name")
-    table.add_column("split")
-    table.add_column("where", overflow="fold")
-    for name, info in data.DATASETS.items():
-        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
-        place = data.where(name, data_root)
-        table.add_row(name, *sizes, info.split, _place(name, place))
-    output.print(table)
-    links = ", ".join(name for name, info in data.DATASETS.items() if info.task == "links")
-    output.print(f"What is classified are nodes; in {links} links, which are counted as nodes here.", markup=False)
+    """List the datasets, their sizes, and where their files are on this machine."""
+    places = {name: data.where(name, data_root) for name in data.DATASETS}
+    output.print(datasets_table(places))
+    for line in ("", *notes(places)):
+        # Broken between words, not by the terminal.
+        output.print(line, markup=False, highlight=False)
 
 
-@app.command("get")
+@app.command("get", cls=Command)
 def get_dataset(
     name: Annotated[str, typer.Argument(help="A name from `graphmix data list`.")], data_root: DataRoot = None
 ) -> None:
-    """Make sure a dataset's files are on this machine, each checked against its SHA-256 where one is known."""
+    """Download a dataset unless it is here. Files with a known SHA-256 are checked."""
     files = data.get(name, data_root, report)
     if files:
         count = "1 file" if len(files) == 1 else f"{len(files)} files"
-        state = "checked" if data.has_checksums(name) else "of which no checksum is known"
-        output.print(f"{count}, {state}, in {files[0].parent}", markup=False, soft_wrap=True)
+        state = "checked" if data.has_checksums(name) else "not checked: no SHA-256 is known"
+        tell(f"{count}, {state}, in {files[0].parent}")
     else:
-        output.print(f"{name} is made on the spot; there is nothing to fetch", markup=False)
+        tell(f"{name} is built in; there is nothing to download")
 
 
-def _place(name: str, place: Path | None) -> str:
-    if place is not None:
-        return str(place)
-    return "built in" if data.DATASETS[name].files is None else f"not here: graphmix data get {name}"
+def datasets_table(places: dict[str, Path | None]) -> Table:
+    """Lay out the datasets, one row each, within 80 columns."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in ("name", "nodes", "edges", "features", "classes", "split", "files"):
+        table.add_column(column, justify="left" if column in ("name", "split", "files") else "right", no_wrap=True)
+    for name, place in places.items():
+        info = data.DATASETS[name]
+        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
+        state = BUILT_IN if info.files is None else MISSING if place is None else HERE
+        table.add_row(name, *sizes, info.split, state)
+    return table
+
+
+def notes(places: dict[str, Path | None]) -> list[str]:
+    """Say what the table has no room for: the folders, how to download, and where links are classified."""
+    by_root: dict[Path, list[str]] = {}
+    for name, place in places.items():
+        files = data.DATASETS[name].files
+        if place is not None and files is not None:
+            root = place.parents[len(Path(files.folder).parts) - 1]
+            by_root.setdefault(root, []).append(name)
+    lines = [f"In {root}: {', '.join(names)}." for root, names in by_root.items()]
+    if any(place is None and data.DATASETS[name].files for name, place in places.items()):
+        lines.append("`graphmix data get NAME` downloads a dataset that is not here.")
+    links = ", ".join(name for name, info in data.DATASETS.items() if info.task == "links")
+    return [*lines, f"In {links} the links are classified; they are counted as nodes."]

@@ -1,12 +1,11 @@
-"""graphmix demo: what the method gains, in a minute."""
+"""graphmix demo: what GraphMix gains over a plain GCN, in a minute."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix import data
 from graphmix.cli.data import DataRoot
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
@@ -18,31 +17,36 @@ from graphmix.cli.screen import (
     resumable,
     same_folder,
     say,
+    tell,
     warn_of_divergence,
 )
 from graphmix.cli.train import Device, WritePage
-from graphmix.data import Dataset, SourceUnavailable
-from graphmix.storage import runs as engine
 from graphmix.training import Config
-from graphmix.training.devices import choose_device
+
+if TYPE_CHECKING:
+    from graphmix.data import Dataset
 
 
 def demo(
     trials: Annotated[int, typer.Option(help="Trials of each method.")] = 5,
-    epochs: Annotated[int, typer.Option(help="Parameter updates of each trial.")] = 2000,
+    epochs: Annotated[int, typer.Option(help="Parameter updates (training steps) of each trial.")] = 2000,
     seed: Annotated[int, typer.Option(help="Trial i uses seed + i.")] = 0,
     device: Device = "auto",
     data_root: DataRoot = None,
     out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="a new one in runs/")] = None,
     write_page: WritePage = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
     """Train a plain GCN and GraphMix(GCN) on Citeseer and compare them."""
-    # Citeseer's hyperparameters are those of any other graph, so they are checked before anything is fetched.
+    # Checked before anything is downloaded.
     configs = [
         Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
         for method in ("supervised", "graphmix")
     ]
+    # Here, not on top: torch takes seconds to import, and the help does not need it.
+    from graphmix.storage import runs as engine
+    from graphmix.training.devices import choose_device
+
     choose_device(device)
     graph, split = _citeseer_or_synthetic(data_root)
     folder = out or fresh_folder("demo")
@@ -50,7 +54,7 @@ def demo(
     for config in configs:
         place = folder / config.method
         if engine.holds(place, graph, split, config):
-            # An interrupted demo goes on where it stopped.
+            # Done by a demo that was interrupted later.
             results.append(engine.load_run(place).results)
             continue
         with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
@@ -65,14 +69,16 @@ def demo(
             write_report(folder, folder / "report.html", quiet=True)
         return
     output.print(results_table(results, title))
-    output.print(f"Runs written to {folder}", markup=False, soft_wrap=True)
+    tell(f"Runs written to {folder}")
     if write_page:
         write_report(folder, folder / "report.html")
 
 
-def _citeseer_or_synthetic(data_root: Path | None) -> Dataset:
+def _citeseer_or_synthetic(data_root: Path | None) -> "Dataset":
+    from graphmix.data import SourceUnavailable, load
+
     try:
-        return data.load("citeseer", data_root=data_root, report=report)
+        return load("citeseer", data_root=data_root, report=report)
     except SourceUnavailable as error:
         say(f"{error}; running on the built-in synthetic graph instead")
-        return data.load("synthetic")
+        return load("synthetic")

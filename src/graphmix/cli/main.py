@@ -1,16 +1,15 @@
-"""The `graphmix` command."""
+"""The `graphmix` command. No command imports torch before it runs: help and most errors appear at once."""
 
 import io
 import sys
 from typing import Annotated, NoReturn
 
-import torch
 import typer
 
 from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
+from graphmix.cli.flags import Command, forget, has_option, in_flags
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
-from graphmix.results.runs import versions
 
 # Typer's own parsing errors; their class is not exported, but a bad parameter is one.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -21,20 +20,25 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo.demo)
-app.command()(fit.fit)
-app.command()(predict.predict)
-app.command()(advise.advise)
-app.command()(train.train)
-app.command()(select.select)
-app.command()(reproduce.reproduce)
-app.command()(report.report)
+app.command(cls=Command)(demo.demo)
+app.command(cls=Command)(fit.fit)
+app.command(cls=Command)(predict.predict)
+app.command(cls=Command)(advise.advise)
+app.command(cls=Command)(train.train)
+app.command(cls=Command)(select.select)
+app.command(cls=Command)(reproduce.reproduce)
+app.command(cls=Command)(report.report)
 app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"graphmix {versions()['graphmix']}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"graphmix {version('graphmix')}")
+        except PackageNotFoundError:  # run from a source tree that was not installed
+            typer.echo("graphmix source")
         raise typer.Exit
 
 
@@ -49,22 +53,31 @@ def main(
 
 
 def run() -> None:
-    """Run the command line; what the user can put right ends in one sentence and exit code 2."""
+    """Run the command line; an error that the user can correct ends in one sentence and exit code 2, Ctrl-C in 130."""
+    forget()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show "±" gets a question mark, not a traceback after an hour's training.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
+    except typer.Abort:  # Ctrl-C; typer has ended the line on the terminal
+        sys.exit(130)
     except GraphMixError as error:
-        _fail(str(error))
+        _fail(in_flags(str(error)))
     except UsageError as error:
         _fail(error.format_message())  # type: ignore[attr-defined]
-    except (MemoryError, torch.OutOfMemoryError):
-        _fail("out of memory; train fewer trials at once with --chunk")
+    except _memory_errors():
+        _fail("out of memory" + ("; train fewer trials at once with --chunk" if has_option("--chunk") else ""))
     except OSError as error:
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _memory_errors() -> tuple[type[BaseException], ...]:
+    # Only a torch that was imported can have run out of memory.
+    torch = sys.modules.get("torch")
+    return (MemoryError, getattr(torch, "OutOfMemoryError", MemoryError))
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What people see: a live progress bar, tables, and where things were written."""
+"""What people see: a progress bar, tables, messages."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,17 +6,19 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from graphmix.cli.flags import in_flags
 from graphmix.data import DATASETS, resolve
 from graphmix.experiments.names import METRICS, name_run
-from graphmix.experiments.quotes import quoted
-from graphmix.training import Progress as Step
+
+if TYPE_CHECKING:
+    from graphmix.training import Progress as Step
 
 output = Console()
 errors = Console(stderr=True)
@@ -26,7 +28,7 @@ _WIDE = 110
 
 
 class Bar:
-    """A progress bar on standard error: epoch, validation accuracy, time left. Silent when that is no terminal."""
+    """A progress bar on standard error: epoch, validation accuracy, time left. Shown on a terminal only."""
 
     def __init__(self, label: str, trials: int, epochs: int):
         self._trials, self._epochs, self._shown = trials, epochs, 0.0
@@ -50,8 +52,8 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def watch(self, step: Step) -> None:
-        """Take in where training stands; reading the accuracy waits for the device, so that is done seldom."""
+    def watch(self, step: "Step") -> None:
+        """Show how far training is; not every epoch, because reading the accuracy waits for the device."""
         now = time.monotonic()
         self._done[step.first] = step.trials * step.epoch
         if self._progress.disable or (now - self._shown < _REFRESH_SECONDS and step.epoch < self._epochs):
@@ -61,7 +63,7 @@ class Bar:
         batch = f"trial {last}" if step.trials == 1 else f"trials {step.first + 1}-{last}"
         val = 100 * step.best.val.mean().item()
         epoch = f"epoch {step.epoch:,}/{self._epochs:,}"
-        # What a narrow screen has no room for goes first, never the time left.
+        # A narrow screen has no room for the trials; the time left is always shown.
         wide = f"{batch} of {self._trials} · {epoch} · validation {val:.1f} %"
         state = wide if errors.width >= _WIDE else f"{epoch} · {val:.1f} %"
         done, total = sum(self._done.values()), step.todo * self._epochs
@@ -69,13 +71,15 @@ class Bar:
 
 
 def metrics_of(dataset: str) -> tuple[str, ...]:
-    """What to show of a dataset's results: where one class is rare, as among signed links, accuracy says little."""
+    """Return the metrics to show: for links, where one class is rare and accuracy says little, also F1."""
     info = DATASETS.get(resolve(dataset))
     return tuple(METRICS) if info is not None and info.task == "links" else ("test_accuracy",)
 
 
 def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequence[str] = ("test_accuracy",)) -> Table:
-    """Lay runs out beside the paper's numbers, by the names of what was measured."""
+    """Lay out runs, one row each, with the paper's number beside each; `metrics` are keys of `METRICS`."""
+    from graphmix.experiments.quotes import quoted
+
     table = Table(title=title, title_justify="left")
     table.add_column("method", no_wrap=True)
     for metric in metrics:
@@ -97,32 +101,37 @@ def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequen
 
 
 def spread(mean: float | None, std: float | None) -> str:
-    """Write mean ± standard deviation; a dash for what there is none of."""
+    """Write mean ± standard deviation; a dash if there is no mean."""
     if mean is None:
         return "-"
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
 
 
 def fresh_folder(name: str) -> Path:
-    """Choose a run folder that does not exist yet, under runs/ here."""
+    """Choose a run folder that does not exist yet, in runs/ under the current folder."""
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     candidates = (Path("runs") / (stem if number == 1 else f"{stem}-{number}") for number in range(1, 10_000))
     return next(folder for folder in candidates if not folder.exists())
 
 
 def say(message: str) -> None:
-    """Say something on standard error."""
-    errors.print(message, markup=False, highlight=False, soft_wrap=True)
+    """Print a message on standard error; parameters in backticks become options of the command."""
+    errors.print(in_flags(message), markup=False, highlight=False, soft_wrap=True)
+
+
+def tell(message: str) -> None:
+    """Print a message on standard output; parameters in backticks become options of the command."""
+    output.print(in_flags(message), markup=False, soft_wrap=True)
 
 
 def report(message: str) -> None:
-    """Say that something slow begins, where somebody waits at a terminal."""
+    """Say that something slow begins, if standard error is a terminal."""
     if errors.is_terminal:
         say(message)
 
 
 def warn_of_divergence(results: dict[str, Any]) -> None:
-    """Say so when trials went out of numbers: their accuracy is not that of a trained network."""
+    """Warn of trials whose loss became infinite: their accuracy is not that of a trained network."""
     if results["diverged"]:
         trials = ", ".join(map(str, results["diverged"]))
         say(
@@ -131,13 +140,13 @@ def warn_of_divergence(results: dict[str, Any]) -> None:
 
 
 def same_folder(folder: Path) -> str:
-    """How to go on with a run that was interrupted."""
+    """Return how to continue an interrupted run."""
     return f"the same command with --out {folder} goes on with the trials that are missing"
 
 
 @contextmanager
 def resumable(how: str) -> Iterator[None]:
-    """On Ctrl-C, say how to go on."""
+    """On Ctrl-C, say how to continue, and exit with code 130."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,24 +1,29 @@
 """Graphs, their splits, and where they come from."""
 
-from graphmix.data.datasets.loading import (
-    DATASETS,
-    Dataset,
-    DatasetInfo,
-    get,
-    has_checksums,
-    is_file,
-    load,
-    resolve,
-    where,
-)
-from graphmix.data.datasets.npz import read_npz, write_npz
-from graphmix.data.datasets.sources import SourceUnavailable
-from graphmix.data.datasets.synthetic import synthetic
-from graphmix.data.dual_graph import dual
-from graphmix.data.features import binarise, row_normalise
-from graphmix.data.graph import Graph
-from graphmix.data.split import Split
-from graphmix.data.splits import PUBLIC, SPLITS, make_split, split_seeds
+from typing import TYPE_CHECKING
+
+from graphmix.lazy import attach
+
+if TYPE_CHECKING:
+    from graphmix.data.datasets.catalogue import (
+        DATASETS,
+        DatasetInfo,
+        get,
+        has_checksums,
+        is_file,
+        resolve,
+        where,
+    )
+    from graphmix.data.datasets.loading import Dataset, load
+    from graphmix.data.datasets.npz import read_npz, write_npz
+    from graphmix.data.datasets.sources import SourceUnavailable
+    from graphmix.data.datasets.synthetic import synthetic
+    from graphmix.data.dual_graph import dual
+    from graphmix.data.features import binarise, row_normalise
+    from graphmix.data.graph import Graph
+    from graphmix.data.split import Split
+    from graphmix.data.split_names import PUBLIC, SPLITS, check_split_name, split_seeds
+    from graphmix.data.splits import make_split
 
 __all__ = [
     "DATASETS",
@@ -30,6 +35,7 @@ __all__ = [
     "SourceUnavailable",
     "Split",
     "binarise",
+    "check_split_name",
     "dual",
     "get",
     "has_checksums",
@@ -44,3 +50,33 @@ __all__ = [
     "where",
     "write_npz",
 ]
+
+# Imported on first use: what is known of the datasets needs no torch.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "DATASETS": "graphmix.data.datasets.catalogue",
+        "PUBLIC": "graphmix.data.split_names",
+        "SPLITS": "graphmix.data.split_names",
+        "Dataset": "graphmix.data.datasets.loading",
+        "DatasetInfo": "graphmix.data.datasets.catalogue",
+        "Graph": "graphmix.data.graph",
+        "SourceUnavailable": "graphmix.data.datasets.sources",
+        "Split": "graphmix.data.split",
+        "binarise": "graphmix.data.features",
+        "check_split_name": "graphmix.data.split_names",
+        "dual": "graphmix.data.dual_graph",
+        "get": "graphmix.data.datasets.catalogue",
+        "has_checksums": "graphmix.data.datasets.catalogue",
+        "is_file": "graphmix.data.datasets.catalogue",
+        "load": "graphmix.data.datasets.loading",
+        "make_split": "graphmix.data.splits",
+        "read_npz": "graphmix.data.datasets.npz",
+        "resolve": "graphmix.data.datasets.catalogue",
+        "row_normalise": "graphmix.data.features",
+        "split_seeds": "graphmix.data.split_names",
+        "synthetic": "graphmix.data.datasets.synthetic",
+        "where": "graphmix.data.datasets.catalogue",
+        "write_npz": "graphmix.data.datasets.npz",
+    },
+)

@@ -5,7 +5,6 @@ draw is a word of PCG64, which numpy promises never to change, seeded with the s
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from operator import index
 from typing import NamedTuple
@@ -16,16 +15,11 @@ from numpy.typing import NDArray
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.graph import Graph
 from graphmix.data.split import Split
+from graphmix.data.split_names import BALANCED, BENCHMARK, DRAWN_NAMES, PUBLIC, RANDOM, Sizes, check_split_name
 from graphmix.errors import DataError
-
-Sizes = tuple[int, int, int]
 
 # The benchmark's training and validation nodes in a class, and the class size from which they are given in full.
 TRAINED, VALIDATED, LARGE = 20, 30, 100
-PUBLIC = "public"
-BALANCED = "balanced"
-SPLITS = 10
-_PER_CLASS = re.compile(r"([1-9][0-9]{0,8})-per-class")
 
 
 class Quotas(NamedTuple):
@@ -73,7 +67,7 @@ def make_split(
     """
     if name == PUBLIC:
         if public is None:
-            raise DataError(f"{graph.name} has no public split; there are {_drawn_names()}")
+            raise DataError(f"{graph.name} has no public split; there are {DRAWN_NAMES}")
         return public
     drawn = tuple(_check_seed(seed) for seed in seeds)
     if not drawn:
@@ -86,33 +80,6 @@ def make_split(
     masks = {seed: draw(quotas, _random_keys(name, seed, draws * graph.num_nodes)) for seed in sorted(set(drawn))}
     train, val, test = (np.stack([masks[seed][role] for seed in drawn]) for role in range(3))
     return Split.build(train, val, test, name, drawn)
-
-
-def split_seeds(trials: int, splits: int | None = None, first: int = 0) -> list[int]:
-    """Choose a seed for each trial's split, so that trials take so many different splits in turn.
-
-    Args:
-        trials: how many trials there are.
-        splits: how many different splits; 10 when not given, as in the paper, or one for each trial if fewer.
-        first: the first split's seed; those after it follow.
-
-    Raises:
-        DataError: there are no splits to take.
-    """
-    different = min(trials, SPLITS) if splits is None else splits
-    if different < 1:
-        raise DataError(f"the number of different splits must be at least 1, not {different}")
-    return [first + trial % different for trial in range(trials)]
-
-
-def check_split_name(name: str) -> None:
-    """Refuse a name that no rule has, before anything is loaded.
-
-    Raises:
-        DataError: there is no such rule; the message lists those there are.
-    """
-    if name != PUBLIC and name not in RULES and not _PER_CLASS.fullmatch(name):
-        raise DataError(f"there is no split {name!r}; there are {PUBLIC}, {_drawn_names()}")
 
 
 def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
@@ -154,7 +121,7 @@ def _benchmark(graph: Graph, sizes: Sizes | None) -> Quotas:
     """The larger datasets' rule (the paper's appendix)."""
     part = np.minimum(_class_sizes(graph), LARGE)
     train, val = (np.maximum(part * number // LARGE, 1) for number in (TRAINED, VALIDATED))
-    return _rest_to_test("benchmark", graph, train, val)
+    return _rest_to_test(BENCHMARK, graph, train, val)
 
 
 def _per_class(name: str, graph: Graph) -> Quotas:
@@ -227,12 +194,8 @@ def _check_seed(seed: int) -> int:
     return number
 
 
-def _drawn_names() -> str:
-    return ", ".join([*RULES, "K-per-class (5-per-class, say)"])
-
-
 RULES: dict[str, Callable[[Graph, Sizes | None], Quotas]] = {
-    "random": _random,
+    RANDOM: _random,
     BALANCED: _balanced,
-    "benchmark": _benchmark,
+    BENCHMARK: _benchmark,
 }

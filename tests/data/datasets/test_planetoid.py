@@ -13,10 +13,10 @@ import scipy.sparse as sp
 import torch
 
 from graphmix.data import load
-from graphmix.data.datasets import planetoid, sources
+from graphmix.data.datasets import file_sets, planetoid, sources
 from graphmix.errors import DataError
 
-REAL = {"cora": planetoid.CORA, "citeseer": planetoid.CITESEER, "pubmed": planetoid.PUBMED}
+REAL = {"cora": file_sets.CORA, "citeseer": file_sets.CITESEER, "pubmed": file_sets.PUBMED}
 
 
 def toy_files():

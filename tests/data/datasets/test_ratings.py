@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphmix.data import load
-from graphmix.data.datasets import ratings, sources
+from graphmix.data.datasets import file_sets, ratings, sources
 from graphmix.errors import DataError
 
 TOY = b"""7,2,10,1407470400
@@ -60,7 +60,7 @@ def test_a_sign_that_is_missing_is_named(content, message):
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("files", "users", "negative", "positive"),
-    [(ratings.BITCOIN_ALPHA, 3783, 977, 2844), (ratings.BITCOIN_OTC, 5881, 2689, 3858)],
+    [(file_sets.BITCOIN_ALPHA, 3783, 977, 2844), (file_sets.BITCOIN_OTC, 5881, 2689, 3858)],
 )
 def test_the_real_files_have_the_papers_sizes(data_root, files, users, negative, positive):
     raw = ratings.parse(sources.read(files, data_root))

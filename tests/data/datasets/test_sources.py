@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from graphmix.data import SourceUnavailable
-from graphmix.data.datasets.sources import FileSet, RemoteFile, Wheel, fetch, locate, read
+from graphmix.data.datasets.file_sets import FileSet, RemoteFile, Wheel
+from graphmix.data.datasets.sources import fetch, locate, read
 from graphmix.errors import DataError
 
 CONTENTS = {"ind.toy.x": b"some words", "ind.toy.y": b"some labels", "ind.toy.graph": b"some neighbours"}
@@ -113,13 +114,13 @@ def test_an_explicit_root_hides_graphmix_data_but_not_the_cache(tmp_path, cache,
 
 
 def test_an_explicit_root_must_exist_and_graphmix_data_need_not(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match=r"the data root .*nowhere is not a folder"):
+    with pytest.raises(DataError, match=r"`data_root` must be a folder, but .*nowhere is not"):
         fetch(file_set(), tmp_path / "nowhere")
     monkeypatch.setenv("GRAPHMIX_DATA", str(tmp_path / "nowhere"))
     assert locate(file_set()) == [None] * 3
 
 
-@pytest.mark.parametrize(("place", "advice"), [("root", "put the official file"), ("cache", "delete it")])
+@pytest.mark.parametrize(("place", "advice"), [("root", "replace it with the official file"), ("cache", "delete it")])
 def test_a_wrong_file_is_named_refused_and_never_replaced(tmp_path, cache, site, place, advice):
     folder = (cache if place == "cache" else tmp_path / "root") / "Toy/raw"
     fill(folder)
@@ -207,7 +208,7 @@ def test_an_interrupted_write_leaves_nothing(cache, site, monkeypatch, fault):
         fetch(file_set(site.address))
     assert files_in(cache) == []
     if fault is OSError:
-        assert "cannot be written: disk full; GRAPHMIX_CACHE can name another folder" in str(caught.value)
+        assert "cannot be written: disk full; set GRAPHMIX_CACHE" in str(caught.value)
 
 
 def test_fetching_the_same_files_at_once_does_no_harm(cache, site):
@@ -226,7 +227,7 @@ def test_the_wheel_comes_after_the_site(cache, monkeypatch):
     calls = fake_pip(monkeypatch, CONTENTS)
     said = []
     assert read(file_set(wheel=WHEEL), report=said.append) == CONTENTS
-    assert said[-1] == "fetching the wheel toys==1.0 with pip"
+    assert said[-1] == "downloading the wheel toys==1.0 with pip"
     (command, options), *rest = calls
     assert rest == []
     assert command[:4] == [sys.executable, "-m", "pip", "download"]

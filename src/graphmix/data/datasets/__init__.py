@@ -1,1 +1,1 @@
-"""Datasets by name: what is known of them, where their files come from, and how they are read."""
+"""Datasets by name: what is known about them, where their files come from, and how they are read."""

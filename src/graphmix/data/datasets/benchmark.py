@@ -24,34 +24,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphmix.data.datasets.arrays import as_csr, csr_names, parse_arrays
-from graphmix.data.datasets.sources import FileSet, RemoteFile
 from graphmix.errors import DataError
 
-SITE = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz"
-# Far more than any of the files; less than what would fill a memory.
-MOST_BYTES = 2**28
 # A class that cannot spare 20 training and 30 validation nodes and still have one to test on is too small.
 LARGEST_SMALL_CLASS = 50
-
-CORA_FULL = FileSet(
-    title="Cora-Full",
-    # Not PyTorch Geometric's "cora/raw": Planetoid's Cora has that place where case does not count.
-    folder="CoraFull/raw",
-    files=(RemoteFile("cora_full.npz", None, MOST_BYTES),),
-    site=SITE,
-)
-COAUTHOR_CS = FileSet(
-    title="Coauthor-CS",
-    folder="CS/raw",
-    files=(RemoteFile("ms_academic_cs.npz", None, MOST_BYTES),),
-    site=SITE,
-)
-COAUTHOR_PHYSICS = FileSet(
-    title="Coauthor-Physics",
-    folder="Physics/raw",
-    files=(RemoteFile("ms_academic_phy.npz", None, MOST_BYTES),),
-    site=SITE,
-)
 
 
 class Attributed(NamedTuple):

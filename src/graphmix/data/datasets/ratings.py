@@ -14,29 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmix.data.datasets.sources import FileSet, RemoteFile
 from graphmix.errors import DataError
 
-SITE = "https://snap.stanford.edu/data"
-MOST_BYTES = 2**24
 # Ratings from -3 to 3 say too little.
 STRONG = 3
 CLASS_NAMES = ("negative", "positive")
-
-BITCOIN_ALPHA = FileSet(
-    title="Bitcoin Alpha",
-    folder="BitcoinAlpha/raw",
-    files=(RemoteFile("soc-sign-bitcoinalpha.csv", None, MOST_BYTES),),
-    site=SITE,
-    gzipped=True,
-)
-BITCOIN_OTC = FileSet(
-    title="Bitcoin OTC",
-    folder="BitcoinOTC/raw",
-    files=(RemoteFile("soc-sign-bitcoinotc.csv", None, MOST_BYTES),),
-    site=SITE,
-    gzipped=True,
-)
 
 
 class Ratings(NamedTuple):

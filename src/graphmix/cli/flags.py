@@ -1,0 +1,61 @@
+"""From parameters to flags: the library's messages name parameters in backticks, the command line shows its options."""
+
+import re
+from collections.abc import Collection
+from contextvars import ContextVar
+from typing import Any
+
+from typer.core import TyperCommand
+
+# A parameter in backticks, alone or with a value: `out`, `ignore_unknown=True`, `metric='macro-f1'`.
+_PARAMETER = re.compile(r"`([a-z_][a-z0-9_]*)(?:=([^`]+))?`")
+
+_options: ContextVar[frozenset[str]] = ContextVar("_options", default=frozenset())
+
+
+def translate(message: str, options: Collection[str]) -> str:
+    """Replace each parameter in backticks by the option of the same name, where there is one.
+
+    Args:
+        message: what the library says.
+        options: the options of the running command, with their dashes.
+
+    Example:
+        >>> translate("`learning_rate` must be above 0; see `graphmix train`", {"--learning-rate"})
+        '--learning-rate must be above 0; see `graphmix train`'
+        >>> translate("or set `ignore_unknown=True`, `metric='accuracy'`", {"--ignore-unknown", "--metric"})
+        'or set --ignore-unknown, --metric accuracy'
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        name, value = found[1].replace("_", "-"), found[2]
+        flag = f"--no-{name}" if value == "False" else f"--{name}"
+        if flag not in options:
+            return found[0]
+        return flag if value in (None, "True", "False") else f"{flag} {value.strip(chr(39) + chr(34))}"
+
+    return _PARAMETER.sub(replace, message)
+
+
+def in_flags(message: str) -> str:
+    """Translate a message with the options of the command that runs."""
+    return translate(message, _options.get())
+
+
+def has_option(flag: str) -> bool:
+    """Return whether the command that runs has an option."""
+    return flag in _options.get()
+
+
+def forget() -> None:
+    """Start without a running command."""
+    _options.set(frozenset())
+
+
+class Command(TyperCommand):
+    """A command that remembers its options, so that messages can name them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; its options stay known afterwards, for an error that ends it."""
+        _options.set(frozenset(flag for param in self.params for flag in (*param.opts, *param.secondary_opts)))
+        return super().invoke(ctx)
