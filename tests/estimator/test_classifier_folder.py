@@ -27,7 +27,7 @@ def rewrite(folder, **changed):
     path = folder / "model.json"
     described = json.loads(path.read_text())
     own = {name: changed.pop(name) for name in list(changed) if name in described["estimator"]}
-    described |= changed | {"estimator": described["estimator"] | own}
+    described |= {"estimator": described["estimator"] | own} | changed
     path.write_text(json.dumps(described | {OWN: description_checksum(described)}))
 
 

@@ -159,7 +159,7 @@ def test_a_graph_brings_all_of_its_own(small, quick):
     graph = graphmix.Graph.build(small.x, small.edges, small.y)
     with pytest.raises(DataError, match="has edges of its own"):
         quick().fit(graph, edge_index=small.edges)
-    with pytest.raises(DataError, match="has labels of its own"):
+    with pytest.raises(DataError, match="labels of its own"):
         quick().fit(graph, small.y)
 
 

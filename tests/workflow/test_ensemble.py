@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.models import BACKBONES
+from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.workflow.candidates import PROPAGATION, try_method
 from graphmix.workflow.ensemble import Ensemble
@@ -110,3 +113,24 @@ def test_a_model_is_made_of_a_candidate_and_calibrated_on_what_it_held_out():
         return -(at - np.log(np.exp(at).sum(axis=1, keepdims=True)))[np.arange(len(at)), tried.held.labels].mean()
 
     assert loss(made.temperature) <= min(loss(made.temperature * 1.01), loss(made.temperature / 1.01)) + 1e-9
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "unet"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_without_edges_a_row_does_not_depend_on_its_place(backbone, sparse):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(101, 37)) * (rng.random((101, 37)) < 0.3)
+    config = Config(trials=2, backbone=backbone, hidden=5, heads=2)
+    drawn = BACKBONES[backbone].create(Streams.from_seeds([0, 1]), (37, 5, 3), **config.options())
+    weights = {name: weight.detach() for name, weight in drawn.weights.items()}
+    held = HeldOut(*(np.zeros(1, dtype=np.int64),) * 2, np.full((1, 3), 1 / 3), np.zeros(1))
+    ensemble = Ensemble("supervised", config, ("a", "b", "c"), weights, held, 1.0)
+
+    def predicted(rows):
+        given = sp.csr_array(x[rows]) if sparse else x[rows]
+        return ensemble.probabilities(Graph.build(given, [[], []], np.full(len(rows), -1), 3, normalise=False))
+
+    order, some = rng.permutation(101), np.arange(3, 20)
+    expected = predicted(np.arange(101))
+    np.testing.assert_allclose(predicted(order), expected[order], rtol=1e-12)
+    np.testing.assert_allclose(predicted(some), expected[some], rtol=1e-12)

@@ -44,7 +44,7 @@ DAMAGED = (
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableModel:
     """A model trained on tables, with its graph. `fit_tables` and `load_model` return one.
 
@@ -67,6 +67,11 @@ class TableModel:
     failures: tuple[str, ...] = ()
     estimator: dict[str, Any] | None = None
     stored_metrics: dict[str, Any] | Path | None = None
+
+    def __repr__(self) -> str:
+        rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
+        name, task = self.problem.graph.name, self.problem.task
+        return f"TableModel({name!r}: {self.ensemble.method}, {rows:,} {task}, {classes:,} classes)"
 
     def predict(
         self,

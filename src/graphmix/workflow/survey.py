@@ -126,9 +126,7 @@ def _edges(found: Survey) -> list[str]:
         isolated = f"{found.isolated:,} of {found.nodes:,} nodes have no edge"
         return [f"{isolated}: they are predicted by their features alone, and the graph cannot help."]
     if found.mean_degree < 1:
-        return [
-            f"A node has {found.mean_degree:.1f} neighbours on average: so few edges carry little information."
-        ]
+        return [f"A node has {found.mean_degree:.1f} neighbours on average: so few edges carry little information."]
     return []
 
 
