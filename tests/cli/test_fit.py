@@ -137,7 +137,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
     *_, last = told.strip().splitlines()
     assert last == "graphmix: interrupted; the same command with --resume continues in model"
     monkeypatch.chdir(tables)
-    refused(command(*options), "model holds a fit that is not done; --resume goes on with it")
+    refused(command(*options), "model holds an unfinished fit; use --resume")
     done = command(*options, "--resume")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["candidates"]) == 2

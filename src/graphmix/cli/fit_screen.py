@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from graphmix.cli.screen import Bar, errors, output, report, say
+from graphmix.cli.flags import in_flags
+from graphmix.cli.screen import Bar, errors, output, report, say, tell
 
 if TYPE_CHECKING:
     from graphmix.training import Config
@@ -72,9 +73,9 @@ def _show_problem(problem: "Problem", found: "Survey") -> None:
         table.add_row(name, escape(value))
     output.print(table)
     for note in problem.notes:
-        output.print(f"· {note}", markup=False, soft_wrap=True)
+        tell(f"· {note}")
     for warning in found.warnings:
-        output.print(f"! {warning}", markup=False, soft_wrap=True, style="yellow")
+        output.print(f"! {in_flags(warning)}", markup=False, soft_wrap=True, style="yellow")
 
 
 def survey_rows(task: str, found: "Survey") -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphmix.cli.screen import output, report
+from graphmix.cli.screen import report, tell
 from graphmix.errors import ConfigError
 
 
@@ -54,9 +54,5 @@ def predict(
     )
     predictions.write(out)
     for note in predictions.notes:
-        output.print(f"· {note}", markup=False, soft_wrap=True)
-    output.print(
-        f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain",
-        markup=False,
-        soft_wrap=True,
-    )
+        tell(f"· {note}")
+    tell(f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain")
