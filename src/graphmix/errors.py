@@ -1,17 +1,20 @@
-"""What can go wrong, said in one sentence: what the user did, where, and what to do about it."""
+"""The errors a user can correct. A message is one sentence: what is wrong, where, and what to do.
+
+Messages name parameters in backticks, `learning_rate`; the command line shows them as its options, --learning-rate.
+"""
 
 
 class GraphMixError(Exception):
-    """Anything the user can put right. The command line prints it and exits with code 2."""
+    """An error that the user can correct. The command line prints its message and exits with code 2."""
 
 
 class DataError(GraphMixError, ValueError):
-    """A dataset, file, graph or split that cannot be used as it is; a ValueError, as users of scikit-learn expect."""
+    """An invalid dataset, file, graph or split; also a ValueError, as scikit-learn users expect."""
 
 
 class ConfigError(GraphMixError, ValueError):
-    """A hyperparameter or option outside its range; a ValueError likewise."""
+    """An invalid hyperparameter or option; also a ValueError."""
 
 
 class RunError(GraphMixError):
-    """A run folder that cannot be written to or read from."""
+    """A run or model folder that cannot be written or read."""

@@ -169,7 +169,7 @@ def test_a_file_named_like_a_dataset_is_still_the_users(tmp_path):
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
     assert (answer["split"], answer["gamma"]) == ("custom", 1.0)
-    refused(graphmix("data", "get", "cora.npz", cwd=tmp_path), "file of yours")
+    refused(graphmix("data", "get", "cora.npz", cwd=tmp_path), "your own file")
 
 
 def test_features_in_csr_form(tmp_path):

@@ -4,9 +4,7 @@ import pytest
 
 from graphmix.cli.flags import translate
 
-OPTIONS = frozenset(
-    {"--out", "-o", "--learning-rate", "--lr", "--split", "--report", "--no-report", "--metric", "--id"}
-)
+OPTIONS = {"--out", "-o", "--learning-rate", "--lr", "--split", "--report", "--no-report", "--metric", "--id"}
 
 
 @pytest.mark.parametrize(

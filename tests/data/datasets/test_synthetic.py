@@ -82,17 +82,17 @@ def test_neighbours_say_much_more_than_features_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"classes": 1}, "at least 2 classes, not 1"),
-        ({"features": 0}, "features of at least 1, not 0"),
-        ({"words": 0}, "words of at least 1, not 0"),
-        ({"labels_per_class": 0}, "labels_per_class of at least 1, not 0"),
+        ({"classes": 1}, "`classes` of a synthetic graph must be at least 2, not 1"),
+        ({"features": 0}, "`features` of a synthetic graph must be at least 1, not 0"),
+        ({"words": 0}, "`words` of a synthetic graph must be at least 1, not 0"),
+        ({"labels_per_class": 0}, "`labels_per_class` of a synthetic graph must be at least 1, not 0"),
         ({"nodes": 83}, "83 nodes are too few for 20 labels in each of 4 classes: at least 84 are needed"),
-        ({"degree": -1.0}, "degree of a synthetic graph must be from 0 to below its 1000 nodes, not -1.0"),
+        ({"degree": -1.0}, "`degree` of a synthetic graph must be at least 0 and below its 1000 nodes, not -1.0"),
         ({"degree": 1000}, "not 1000"),
         ({"degree": float("nan")}, "not nan"),
-        ({"homophily": 1.5}, "homophily of a synthetic graph must be from 0 to 1, not 1.5"),
-        ({"topic": -0.1}, "topic of a synthetic graph must be from 0 to 1, not -0.1"),
-        ({"seed": -1}, "the seed of a synthetic graph must not be negative, but it is -1"),
+        ({"homophily": 1.5}, "`homophily` of a synthetic graph must be from 0 to 1, not 1.5"),
+        ({"topic": -0.1}, "`topic` of a synthetic graph must be from 0 to 1, not -0.1"),
+        ({"seed": -1}, "`seed` of a synthetic graph must be at least 0, not -1"),
     ],
 )
 def test_arguments_out_of_range_are_named(arguments, message):

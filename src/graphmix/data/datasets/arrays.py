@@ -1,4 +1,4 @@
-"""The plain arrays of an .npz file. Nothing in one is ever unpickled."""
+"""The plain arrays of an .npz file. Nothing is unpickled."""
 
 import io
 import zipfile
@@ -18,10 +18,10 @@ def read_arrays(path: Path, what: str) -> dict[str, Any]:
 
     Args:
         path: the file.
-        what: what it should be, for messages: "a graph", say.
+        what: what it should contain, for messages, such as "a graph".
 
     Raises:
-        DataError: the file is not there, is damaged, or holds something other than plain arrays.
+        DataError: the file is missing, damaged, or contains something other than plain arrays.
     """
     try:
         content = path.read_bytes()
@@ -46,15 +46,15 @@ def parse_arrays(content: bytes, name: str, what: str, wanted: Collection[str] |
 
 
 def csr_names(prefix: str) -> tuple[str, str, str, str]:
-    """Name the four arrays that a sparse matrix is kept in."""
+    """Return the names of the four arrays of a sparse matrix."""
     return f"{prefix}_data", f"{prefix}_indices", f"{prefix}_indptr", f"{prefix}_shape"
 
 
 def as_csr(arrays: Mapping[str, Any], prefix: str, what: str) -> sp.csr_array:
-    """Put a sparse matrix together; `what` it is in words is for messages.
+    """Build a sparse matrix from its arrays; `what` describes it in messages.
 
     Raises:
-        DataError: the arrays are no CSR matrix.
+        DataError: the arrays are not a CSR matrix.
     """
     data, indices, indptr, shape = (arrays[name] for name in csr_names(prefix))
     try:

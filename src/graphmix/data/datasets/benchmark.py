@@ -1,19 +1,17 @@
 """The .npz files of "Pitfalls of Graph Neural Network Evaluation" (Shchur et al., 2018): Coauthor and Cora-Full.
 
-A file holds an adjacency matrix and bags of words, both in CSR form, and labels:
+A file contains an adjacency matrix and bags of words, both in CSR form, and labels:
 
 adj_data, adj_indices, adj_indptr, adj_shape
 attr_data, attr_indices, attr_indptr, attr_shape
 labels                                             [nodes]
 
-The benchmark reads every bag of words as a set: a word is there or not. Its Cora-Full is cleaned: see `keep_large`.
+As in the benchmark, only the presence of a word counts, not how often it occurs. Cora-Full is cleaned: see
+`keep_large`. Some files also contain names of nodes, words and classes, partly pickled; they are not read.
 
-Names of nodes, words and classes, which some files hold as well, in pickles too, are not read.
-
-What could not be checked: Cora-Full's file was not to be had, so its loader is tested on small files in the same
-format, and on the official one only by the sizes that the paper's table gives for the result. The files of Coauthor-CS
-and -Physics that the tests read have the published content, but need not be the official ones byte for byte. So no
-SHA-256 is known of any of the three, and none is written down.
+No SHA-256 is known for these files. Cora-Full's file could not be downloaded here: its reader is tested on small files
+in the same format, and a real file is checked only by the published sizes. The files of Coauthor-CS and -Physics that
+the tests read have the published content, but may differ from the official ones in their bytes.
 """
 
 from collections.abc import Mapping
@@ -26,7 +24,7 @@ from numpy.typing import NDArray
 from graphmix.data.datasets.arrays import as_csr, csr_names, parse_arrays
 from graphmix.errors import DataError
 
-# A class that cannot spare 20 training and 30 validation nodes and still have one to test on is too small.
+# A class needs more nodes than the 20 for training and the 30 for validation, to leave one for testing.
 LARGEST_SMALL_CLASS = 50
 
 
@@ -35,7 +33,7 @@ class Attributed(NamedTuple):
 
     Attributes:
         x: 0/1 `[nodes, features]`.
-        edges: `[2, entries]`, as in the file: one direction or both, self-loops included.
+        edges: `[2, entries]`, as in the file: in one direction or both, with self-loops.
         y: `[nodes]`.
     """
 
@@ -45,10 +43,10 @@ class Attributed(NamedTuple):
 
 
 def parse(contents: Mapping[str, bytes]) -> Attributed:
-    """Read a dataset from the bytes of its only file, by file name.
+    """Read a dataset from the content of its only file, by file name.
 
     Raises:
-        DataError: the file holds no graph in this format.
+        DataError: the file does not contain a graph in this format.
     """
     ((name, content),) = contents.items()
     wanted = (*csr_names("adj"), *csr_names("attr"), "labels")
@@ -68,9 +66,9 @@ def parse(contents: Mapping[str, bytes]) -> Attributed:
 def keep_large(raw: Attributed) -> Attributed:
     """Clean Cora-Full as the benchmark does.
 
-    The largest connected component is kept; then the classes with more than 50 nodes in it; then the largest
-    component of what is left. Classes are numbered anew, in their old order. Of 19,793 nodes in 70 classes, 18,703 in
-    67 are left, with 62,421 edges, by the benchmark's and the paper's tables.
+    Keep the largest connected component, then the classes with more than 50 nodes in it, then the largest component
+    of the rest. Classes are renumbered in their old order. By the benchmark's and the paper's tables, 18,703 of 19,793
+    nodes and 67 of 70 classes are left, with 62,421 edges.
     """
     raw = _largest_component(raw)
     raw = _select(raw, np.bincount(raw.y)[raw.y] > LARGEST_SMALL_CLASS)
@@ -90,7 +88,7 @@ def _largest_component(raw: Attributed) -> Attributed:
     nodes = len(raw.y)
     joined = sp.coo_array((np.ones(raw.edges.shape[1]), raw.edges), shape=(nodes, nodes))
     _, component = sp.csgraph.connected_components(joined, directed=False)
-    # Without nodes there is no component; the graph is refused later, with its reason.
+    # minlength: a graph without nodes has no component; `Graph.build` rejects it with a message.
     return _select(raw, component == np.bincount(component, minlength=1).argmax())
 
 

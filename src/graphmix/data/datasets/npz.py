@@ -1,4 +1,4 @@
-"""A graph of one's own in one .npz file.
+"""A user's graph in one .npz file.
 
 x             [nodes, features], or in CSR form: x_data, x_indices, x_indptr, x_shape
 edges         [2, entries], node numbers
@@ -26,7 +26,7 @@ def read_npz(path: Path | str) -> tuple[Graph, Split]:
     """Read a graph and its split, both validated, features row-normalised.
 
     Raises:
-        DataError: the file is not there, is not such a file, or holds a graph that cannot be used.
+        DataError: the file is missing, is not such a file, or contains an invalid graph.
     """
     path = Path(path)
     arrays = read_arrays(path, "a graph")

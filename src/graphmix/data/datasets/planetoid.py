@@ -26,8 +26,8 @@ class Planetoid(NamedTuple):
 
     Attributes:
         x: `[nodes, features]`, as in the files.
-        edges: `[2, entries]`, as in the files: self-loops and repeats included.
-        y: `[nodes]`; -1 for nodes that the files give no label (Citeseer has 15).
+        edges: `[2, entries]`, as in the files, with self-loops and repeats.
+        y: `[nodes]`; -1 for nodes without a label in the files (15 in Citeseer).
         train: bool `[nodes]`, the public split.
         val: bool `[nodes]`.
         test: bool `[nodes]`.
@@ -42,13 +42,13 @@ class Planetoid(NamedTuple):
 
 
 def parse(contents: Mapping[str, bytes]) -> Planetoid:
-    """Read a dataset from the checked bytes of its files, by file name."""
+    """Read a dataset from the checked contents of its files, by file name."""
     part = {name.split(".", 2)[2]: content for name, content in contents.items()}
     index = np.array(part["test.index"].split(), dtype=np.int64)
     train_nodes = len(_unpickle(part["y"]))
     ally, ty = _unpickle(part["ally"]), _unpickle(part["ty"])
-    # Which node each row of allx, then of tx, belongs to. Citeseer's index skips 15 nodes: they have no row,
-    # so their features are zero and their label unknown. (Other loaders say class 0; no mask holds them.)
+    # The node of each row of allx, then of tx. Citeseer's index skips 15 nodes: they have no row, so their features
+    # are zero and their label is unknown. (Other loaders give them class 0; no mask contains them.)
     owners = np.concatenate([np.arange(len(ally)), index])
     nodes = int(owners.max()) + 1
     y = np.full(nodes, -1, dtype=np.int64)
@@ -68,7 +68,7 @@ def _edges(neighbours: Mapping[int, list[int]]) -> NDArray[np.int64]:
 
 
 class _CsrState:
-    """Holds the fields of scipy's class, whose insides have changed since the files were written."""
+    """The fields of scipy's class when the files were written; they have changed since."""
 
     _shape: tuple[int, int]
     indptr: NDArray[np.int32]
@@ -82,24 +82,24 @@ def _csr(content: bytes) -> sp.csr_array:
 
 
 def _empty_array(*_: object) -> NDArray[Any]:
-    # What numpy's _reconstruct does: the pickle fills in shape, type and content afterwards.
+    # As numpy's _reconstruct: the pickle sets shape, type and content afterwards.
     return np.ndarray((0,), dtype=np.int8)
 
 
 def _dtype(code: str, *_: object) -> np.dtype[Any]:
-    # The flags after the code are 0 and 1 where numpy 2.4 wants booleans; they say nothing about these types.
+    # The flags after the code are 0 and 1, but numpy 2.4 requires booleans; they do not matter for these types.
     return np.dtype(code)
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    # How Python 3 writes bytes in the old pickle format; any other codec is not data.
+    # Python 3 writes bytes like this in the old pickle format, always with latin1.
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"codec {encoding!r} is not allowed")
     return text.encode("latin1")
 
 
-# Everything a Planetoid pickle may name. A pickle can call what it names, so this stays a list of makers of
-# plain data, even though no file gets here unchecked.
+# Everything a Planetoid pickle may name. A pickle can call what it names, so only constructors of plain data are
+# allowed, even though every file is checked before.
 _ALLOWED: dict[tuple[str, str], Callable[..., Any]] = {
     ("__builtin__", "list"): list,
     ("builtins", "list"): list,

@@ -1,11 +1,11 @@
 """Who trusts whom on two Bitcoin markets (Kumar et al., 2016 and 2018): SNAP's CSV files, as links to classify.
 
-A line is `source,target,rating,time`, without a header; ratings are from -10 to 10. After Qu et al. (2019), links
-rated above 3 are positive, those below -3 negative, and the others are no instances; but every user of the file
-keeps a number, and with it a column of features.
+A line is `source,target,rating,time`, without a header; ratings are from -10 to 10. As in Qu et al. (2019), links
+rated above 3 are positive, those below -3 negative, and the others are left out; but every user in the file keeps a
+number, and with it a column of features.
 
-What could not be checked: SNAP gives times with fractions in Bitcoin OTC's file, and the one the tests read has them
-rounded; so it is not SNAP's byte for byte, and no SHA-256 is written down for either file. Times are not used.
+No SHA-256 is known for either file: SNAP's Bitcoin OTC has fractions of seconds, and the file that the tests read has
+rounded times, so its bytes differ. Times are not used.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 
-# Ratings from -3 to 3 say too little.
+# Ratings from -3 to 3 are too weak to be a class.
 STRONG = 3
 CLASS_NAMES = ("negative", "positive")
 
@@ -25,9 +25,9 @@ class Ratings(NamedTuple):
     """A parsed file.
 
     Attributes:
-        links: `[2, links]`, user numbers of the strongly rated links, in the file's order.
+        links: `[2, links]`, the two users of each strongly rated link, in the file's order.
         y: `[links]`, 1 for positive and 0 for negative.
-        num_users: how many users the file has; they are numbered in the order of its own numbers.
+        num_users: number of users in the file, numbered in the order of the file's user ids.
     """
 
     links: NDArray[np.int64]
@@ -36,10 +36,10 @@ class Ratings(NamedTuple):
 
 
 def parse(contents: Mapping[str, bytes]) -> Ratings:
-    """Read a dataset from the bytes of its only file, by file name.
+    """Read a dataset from the content of its only file, by file name.
 
     Raises:
-        DataError: a line is not of the format, or one of the two classes has no link.
+        DataError: a line is not in the format, or one of the two classes has no link.
     """
     ((name, content),) = contents.items()
     lines = enumerate(content.decode("latin1").splitlines(), start=1)

@@ -1,8 +1,8 @@
-"""A citation-like graph made from a seed: homophilous communities and sparse bags of words, of any size.
+"""A random graph like a citation network, of any size: homophilous communities and sparse bags of words.
 
-Classes have equal sizes. A word of a node is drawn from its class's vocabulary with probability `topic` and
-from one shared by all otherwise, with Zipf's frequencies in both; so features alone say a little about the
-class, and neighbours say more.
+Classes have equal sizes. Each word of a node is drawn from the vocabulary of its class with probability `topic`, and
+otherwise from one shared by all, with Zipf's frequencies in both. So the features say a little about the class, and
+the neighbours say more.
 
 Example:
     >>> synthetic(nodes=200, classes=3, features=50)[1]
@@ -33,18 +33,18 @@ def synthetic(
     labels_per_class: int = 20,
     seed: int = 0,
 ) -> tuple[Graph, Split]:
-    """Make a graph and a split like the public ones; the same for the same arguments on every machine.
+    """Make a graph and a split like the public ones; equal arguments give equal graphs on every machine.
 
     Args:
-        nodes: how many nodes.
-        classes: how many classes.
-        features: how many words the vocabulary has.
-        degree: the average number of neighbours, a little less after repeated edges are merged.
-        homophily: the share of edges that join two nodes of one class.
-        words: how many words a node draws; repeated ones count once.
-        topic: the share of them drawn from the class's own distribution.
+        nodes: number of nodes.
+        classes: number of classes.
+        features: number of words in the vocabulary.
+        degree: average number of neighbours, before repeated edges are merged.
+        homophily: share of edges between nodes of one class.
+        words: number of words a node draws; repeated words count once.
+        topic: share of words drawn from the vocabulary of the class.
         labels_per_class: training nodes in each class.
-        seed: of all random choices.
+        seed: seed of all random choices.
 
     Returns:
         The graph, with sparse row-normalised features `[nodes, features]`, and one split of it: the training
@@ -54,7 +54,7 @@ def synthetic(
         DataError: an argument is out of range.
     """
     if seed < 0:
-        raise DataError(f"the seed of a synthetic graph must not be negative, but it is {seed}")
+        raise DataError(f"`seed` of a synthetic graph must be at least 0, not {seed}")
     _check_counts(nodes, classes, features, words, labels_per_class)
     _check_rates(nodes, degree, homophily, topic)
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -72,7 +72,7 @@ def _draw_edges(
     by_class = np.argsort(y, kind="stable")
     count = np.bincount(y, minlength=classes)
     start = np.cumsum(count) - count
-    # Places in `by_class`, where a class is one stretch: a partner is then a number inside or outside it.
+    # Positions in `by_class`, where the nodes of a class are adjacent: a partner is a position inside or outside.
     source = rng.integers(len(y), size=edges)
     own = y[by_class[source]]
     same = rng.random(edges) < homophily
@@ -91,7 +91,7 @@ def _draw_words(
     """Draw bags of words: 0/1 `[nodes, features]`."""
     frequency = 1.0 / np.arange(1, features + 1)
     cumulative = np.cumsum(frequency)
-    # One vocabulary per class and the shared one last: all words, each time in another order of frequency.
+    # One vocabulary per class, the shared one last: the same words in different orders of frequency.
     vocabularies = np.stack([rng.permutation(features) for _ in range(classes + 1)]).astype(np.int32)
     rank = np.searchsorted(cumulative, rng.random((len(y), words)) * cumulative[-1], side="right")
     owner = np.where(rng.random((len(y), words)) < topic, y[:, None], classes)
@@ -105,7 +105,7 @@ def _draw_words(
 
 def _draw_split(rng: np.random.Generator, y: NDArray[np.int64], classes: int, labels_per_class: int) -> Split:
     order = rng.permutation(len(y))
-    # A node's turn within its class, in the random order, decides whether it is a training node.
+    # A node's position within its class, in random order, decides whether it is a training node.
     by_class = order[np.argsort(y[order], kind="stable")]
     count = np.bincount(y, minlength=classes)
     turn = np.empty(len(y), dtype=np.int64)
@@ -120,11 +120,11 @@ def _draw_split(rng: np.random.Generator, y: NDArray[np.int64], classes: int, la
 
 def _check_counts(nodes: int, classes: int, features: int, words: int, labels_per_class: int) -> None:
     if classes < 2:
-        raise DataError(f"a synthetic graph needs at least 2 classes, not {classes}")
+        raise DataError(f"`classes` of a synthetic graph must be at least 2, not {classes}")
     for name, value in (("features", features), ("words", words), ("labels_per_class", labels_per_class)):
         if value < 1:
-            raise DataError(f"a synthetic graph needs {name} of at least 1, not {value}")
-    # One node more than the labels in each class: something must be left to validate on.
+            raise DataError(f"`{name}` of a synthetic graph must be at least 1, not {value}")
+    # One node more than the labels in each class, so that some are left for validation.
     least = classes * (labels_per_class + 1)
     if nodes < least:
         raise DataError(
@@ -135,7 +135,7 @@ def _check_counts(nodes: int, classes: int, features: int, words: int, labels_pe
 
 def _check_rates(nodes: int, degree: float, homophily: float, topic: float) -> None:
     if not 0 <= degree < nodes:
-        raise DataError(f"the degree of a synthetic graph must be from 0 to below its {nodes} nodes, not {degree}")
+        raise DataError(f"`degree` of a synthetic graph must be at least 0 and below its {nodes} nodes, not {degree}")
     for name, value in (("homophily", homophily), ("topic", topic)):
         if not 0 <= value <= 1:
-            raise DataError(f"the {name} of a synthetic graph must be from 0 to 1, not {value}")
+            raise DataError(f"`{name}` of a synthetic graph must be from 0 to 1, not {value}")

@@ -1,0 +1,34 @@
+"""`graphmix data list`: one line for each dataset, on a narrow screen too."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from graphmix.cli.data import datasets_table, notes
+from graphmix.data import DATASETS
+
+PLACES = {name: None if info.files is None else Path("/data") / info.files.folder for name, info in DATASETS.items()}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_dataset_has_one_line_with_its_sizes_and_split(width):
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(datasets_table(PLACES | {"cora": None}))
+    header, _, *lines = capture.get().splitlines()
+    assert header.split() == ["name", "nodes", "edges", "features", "classes", "split", "files"]
+    assert len(lines) == len(DATASETS)
+    for line, (name, info) in zip(lines, DATASETS.items(), strict=True):
+        sizes = [f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes)]
+        state = {"cora": "not here", "synthetic": "built in"}.get(name, "here")
+        assert line.split() == [name, *sizes, info.split, *state.split()]
+
+
+def test_the_folders_are_below_the_table():
+    places = PLACES | {"cora": None, "pubmed": Path("/cache/PubMed/raw")}
+    others = ", ".join(name for name in DATASETS if name not in ("cora", "pubmed", "synthetic"))
+    told = notes(places)
+    assert told[:2] == [f"In /data: {others}.", "In /cache: pubmed."]
+    assert any("graphmix data get" in line for line in told)
+    assert not any("graphmix data get" in line for line in notes(PLACES))
