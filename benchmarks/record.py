@@ -1,20 +1,26 @@
-"""The record in results/: what was run on the lent H200, and how it is put together.
+"""The records in results/: what was run on the lent H200, and how it is put together.
 
     timeout 560 python3 benchmarks/record.py train --parts first second --device cuda --commit C --out DIR
-    python benchmarks/record.py collect --cells DIR --commit C --out results/h200
+    python benchmarks/record.py collect --cells DIR --commit C --out results
+    python benchmarks/record.py refresh --out results
 
 `train` computes the cells of the parts below, in order, into OUT/cells; what is there already is not computed again.
-`collect` writes the records from such cells and computes nothing. Trials are the paper's, or more; where a part asks
-for fewer, the borrowed minutes are why. Parts run one after another: side by side they take longer.
+`collect` writes the records from such cells and computes nothing. `refresh` rewrites the records of a folder by today's
+specs (titles, verdicts, commands), computes nothing and changes no number. Trials are the paper's, or more; where a
+part asks for fewer, the borrowed minutes are why. Parts run one after another: side by side they take longer.
 """
 
 import argparse
+import json
+import shlex
 import shutil
+import sys
 from pathlib import Path
 
-from graphmix.experiments.cells import Asked
+from graphmix.errors import ConfigError
+from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.runner import Stage, reproduce
-from graphmix.experiments.spec import load_spec
+from graphmix.experiments.spec import Spec, load_spec, names
 
 # Lists of (spec, cells, trials); None is the paper's number.
 PARTS: dict[str, list[tuple[str, str, int | None]]] = {
@@ -60,11 +66,13 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
 
 
 def main() -> None:
-    """Train or collect."""
+    """Train, collect or refresh."""
     options = parse()
-    if options.what == "collect":
-        collect(options)
+    if options.what != "train":
+        {"collect": collect, "refresh": refresh}[options.what](options)
         return
+    if options.commit is None:
+        sys.exit("train needs --commit")
     for name in options.parts:
         for spec, cells, trials in PARTS[name]:
             print(f"{spec} {cells} {trials or ''}", flush=True)
@@ -106,6 +114,8 @@ class Log:
 
 def collect(options: argparse.Namespace) -> None:
     """Put the records together from gathered cells."""
+    if options.cells is None or options.commit is None:
+        sys.exit("collect needs --cells and --commit")
     shutil.copytree(options.cells, options.out / "cells", dirs_exist_ok=True)
     for spec, cells, trials in [job for jobs in PARTS.values() for job in jobs]:
         asked = Asked(trials=trials, only=cells or "/")
@@ -116,13 +126,43 @@ def collect(options: argparse.Namespace) -> None:
         print(f"{spec}: {done} of {sum(cell['status'] != 'quoted' for cell in record['cells'])} cells")
 
 
+def refresh(options: argparse.Namespace) -> None:
+    """Rewrite every record of a folder from what it holds."""
+    for spec in map(load_spec, names()):
+        path = options.out / f"{spec.name}.json"
+        if not path.exists():
+            continue
+        old = json.loads(path.read_text(encoding="utf-8"))
+        command = old["command"] if runs(spec, old["command"]) else None
+        (new,) = reproduce(
+            [spec], Asked(), options.out, device="cpu", commit=old["made"]["commit"], stored_only=True, command=command
+        )
+        print(f"{spec.name}: {numbers(new)} of {numbers(old)} cells kept; {new['command']}")
+
+
+def runs(spec: Spec, command: str) -> bool:
+    """Whether the cells that a record's command asks for exist."""
+    words = shlex.split(command)
+    only = words[words.index("--only") + 1] if "--only" in words else None
+    try:
+        plan(spec, Asked(only=only))
+    except ConfigError:
+        return False
+    return True
+
+
+def numbers(record: dict) -> int:
+    """How many cells of a record are done."""
+    return sum(cell["status"] == "done" for cell in record["cells"])
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["train", "collect"])
+    parser.add_argument("what", choices=["train", "collect", "refresh"])
     parser.add_argument("--parts", nargs="+", default=[], choices=list(PARTS))
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--commit", required=True, help="what the code is at, for the record")
+    parser.add_argument("--commit", help="what the code is at, for the record; refresh leaves it as it is")
     parser.add_argument("--cells", type=Path, help="folder of gathered cells")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args()

@@ -158,7 +158,7 @@ def test_select_takes_a_graph_of_ones_own_and_notices_another(tmp_path):
         (["atlantis"], ["unknown dataset 'atlantis'"]),
         (["synthetic", "--alphas", "one,two"], ["alphas must be numbers with commas", "'one,two'"]),
         (["synthetic", "--gammas", "-1"], ["must be at least 0, not -1"]),
-        (["synthetic", "--backbone", "mlp"], ["backbone must be one of gcn, gat, unet, not 'mlp'"]),
+        (["synthetic", "--backbone", "mlp"], ["backbone", "must be one of gcn, gat, unet, not 'mlp'"]),
         (["nothing.npz"], ["nothing.npz"]),
     ],
 )

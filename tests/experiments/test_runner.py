@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -14,10 +15,11 @@ import graphmix
 from command_line import COMMAND
 from graphmix.data import SourceUnavailable, make_split, synthetic
 from graphmix.errors import ConfigError, RunError
-from graphmix.experiments.cells import Asked
-from graphmix.experiments.records import source_commit
+from graphmix.experiments.cells import Asked, plan
+from graphmix.experiments.records import assemble, kept, source_commit
 from graphmix.experiments.runner import reproduce
-from graphmix.experiments.spec import parse
+from graphmix.experiments.spec import load_spec, names, parse
+from graphmix.experiments.versions import COMPUTED
 from graphmix.storage import runs as engine
 
 SMALL = Asked(trials=2)
@@ -122,12 +124,24 @@ def test_other_trials_epochs_and_seeds_are_other_cells(tmp_path):
     assert len(set.union(*keys)) == 16
 
 
-def test_other_code_computes_anew(tmp_path, monkeypatch):
+def test_numbers_of_another_version_are_computed_anew(tmp_path, monkeypatch):
     first = run(tmp_path)
-    monkeypatch.setattr("graphmix.experiments.cells.code_version", lambda: "another")
-    assert not {cell["key"] for cell in run(tmp_path)["cells"]} & {
-        cell["key"] for cell in first["cells"] if cell["key"]
-    }
+    monkeypatch.setitem(COMPUTED, "bound", 2)
+    assert [cell["key"] for cell in run(tmp_path)["cells"]] == [cell["key"] for cell in first["cells"]]
+    monkeypatch.setitem(COMPUTED, "training", 2)
+    again = run(tmp_path)
+    assert not {cell["key"] for cell in again["cells"]} & {cell["key"] for cell in first["cells"] if cell["key"]}
+    assert {cell["code"] for cell in first["cells"] if cell["run"]} == {"data 1, training 1"}
+    assert {cell["code"] for cell in again["cells"] if cell["run"]} == {"data 1, training 2"}
+    assert again["made"]["code"] == "data 1, training 2, baselines 1, measures 1, bound 2"
+
+
+def test_a_record_keeps_cells_of_an_earlier_version_until_they_are_asked_for(tmp_path, monkeypatch):
+    run(tmp_path)
+    monkeypatch.setitem(COMPUTED, "training", 2)
+    record = run(tmp_path, Asked(trials=2, only="GCN/Cora"))
+    done = [cell for cell in record["cells"] if cell["status"] == "done"]
+    assert [cell["code"] for cell in done] == ["data 1, training 2"] + ["data 1, training 1"] * 3
 
 
 def test_only_computes_what_it_names_and_keeps_the_rest(tmp_path):
@@ -195,6 +209,16 @@ def test_another_grid_is_another_estimate(tmp_path):
         assert len(cell["bound"]["points"]) == len(alphas)
     assert cell["bound"]["settings"]["epochs"] == 4
     assert cell["bound"]["device"] == "cpu"
+    # Its record alone says whether it is still the same: by its settings, or by its points where it has none.
+    mine = spec(grid=grid, **changes)
+    (planned,) = plan(mine, SMALL)
+    other = plan(spec(grid={"alphas": [0.5], "gammas": [1.0]}, **changes), SMALL)[0]
+    unsaid = cell | {"bound": {name: value for name, value in cell["bound"].items() if name != "settings"}}
+    for before in (cell, unsaid):
+        assert kept(mine, planned, before) == before
+        assert kept(mine, other, before) is None
+    assert kept(mine, planned.with_settings(epochs=5), cell) is None
+    assert kept(mine, planned.with_settings(trials=9), cell) == cell
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, OSError, ValueError, MemoryError])
@@ -232,6 +256,34 @@ def test_a_trial_that_diverges_is_kept_and_named(tmp_path):
     assert None in cell["details"]["curves"]["train_loss"]["mean"]
 
 
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_committed_records_survive(name, tmp_path, monkeypatch):
+    """What was computed on a lent GPU is still what the code asks for: nothing is dropped, nothing judged otherwise."""
+    monkeypatch.setattr(engine, "train", None)
+    text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    before = json.loads(text)
+    (after,) = reproduce([load_spec(name)], Asked(), tmp_path, device="cpu", stored_only=True)
+    assert after["cells"] == before["cells"]
+    assert any(cell["status"] == "done" for cell in after["cells"])
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_commands_of_the_committed_records_run(name):
+    from typer.main import get_command
+
+    from graphmix.cli.main import app
+
+    words = shlex.split(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["command"])
+    assert words[:2] == ["graphmix", "reproduce"]
+    parsed = get_command(app).commands["reproduce"].make_context("reproduce", words[2:]).params
+    asked = Asked(**{part: parsed[part] for part in ("trials", "epochs", "seed", "only")})
+    assert plan(load_spec(parsed["spec"]), asked)
+
+
 def test_other_epochs_than_the_papers_are_not_judged(tmp_path):
     cell = run(tmp_path, Asked(trials=2, epochs=5))["cells"][0]
     assert (cell["status"], cell["run"]["epochs"], cell["verdict"]) == ("done", 5, None)
@@ -243,6 +295,10 @@ def test_the_command_makes_the_record_again_or_says_no_more_than_it_knows(tmp_pa
     assert run(tmp_path, asked)["command"] == "graphmix reproduce mine --only '*/Cora' --trials 2 --epochs 5"
     again = run(tmp_path, Asked(trials=2, epochs=5, only="*/Citeseer"))
     assert again["command"] == "graphmix reproduce mine"
+    # A pattern that names no cell is refused by the command, so no record has it.
+    entries = [cell for cell in again["cells"] if cell["status"] == "to do"]
+    for cells in (again["cells"], entries, []):
+        assert assemble(spec(), Asked(only="x"), cells, None)["command"] == "graphmix reproduce mine"
 
 
 def test_a_damaged_cell_is_named(tmp_path):

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.quotes import quoted
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import Quoted, load_spec, names, parse
+from graphmix.experiments.versions import COMPUTED
 from graphmix.report import read, render
 from graphmix.training import Config
+from graphmix.training.config import ADDED
 
 FOLDER = Path(__file__).parents[2] / "src/graphmix/experiments/paper"
 
@@ -51,9 +54,47 @@ def test_a_spec_runs_small_and_its_report_draws(name, shared):
     assert spec.title in render(read(shared / f"{name}.json"))
 
 
+def without_one(spec):
+    """The spec without one of its hyperparameters, for each of them: where it was, and what is left."""
+
+    def less(settings):
+        for name in settings:
+            if name in Config.__dataclass_fields__ and name != "method":
+                yield name, {key: value for key, value in settings.items() if key != name}
+
+    for name, left in less(spec.settings):
+        yield name, replace(spec, settings=left)
+    for kind in ("columns", "rows"):
+        entries = getattr(spec, kind)
+        for place, entry in enumerate(entries):
+            changed = [(name, replace(entry, settings=left)) for name, left in less(entry.settings)]
+            for column, settings in getattr(entry, "on", {}).items():
+                changed += [
+                    (f"{column} {name}", replace(entry, on={**entry.on, column: left})) for name, left in less(settings)
+                ]
+            for name, other in changed:
+                yield f"{entry.name} {name}", replace(spec, **{kind: (*entries[:place], other, *entries[place + 1 :])})
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_spec_sets_only_what_differs_from_the_papers_defaults(name):
+    spec = load_spec(name)
+    configs = [cell.config for cell in plan(spec, Asked())]
+    for place, other in without_one(spec):
+        assert [cell.config for cell in plan(other, Asked())] != configs, f"{place} is what it would be anyway"
+
+
+def test_a_setting_that_equals_the_default_would_be_found():
+    spec = load_spec("standard-split")
+    rows = (replace(spec.rows[0], settings={**spec.rows[0].settings, "hidden": 16}), *spec.rows[1:])
+    configs = [cell.config for cell in plan(spec, Asked())]
+    (found,) = [other for place, other in without_one(replace(spec, rows=rows)) if place == "GCN hidden"]
+    assert [cell.config for cell in plan(found, Asked())] == configs
+
+
 @pytest.mark.parametrize("name", names())
 def test_hyperparameters_are_the_defaults_of_train(name):
-    # Two places say what the paper's appendix does: the specs, and the defaults of `graphmix train`.
+    # Only some experiments of the appendix differ from the defaults of `graphmix train`.
     spec = load_spec(name)
     own = {"alpha", "gamma", "optimisation", "joint_weight", "epochs", "rampup_start", "rampup_end"}
     for cell in plan(spec, Asked()):
@@ -62,7 +103,6 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         same = ("method", "backbone", "trials", "seed", "reading")
         usual = Config.for_dataset(cell.dataset, **{each: getattr(cell.config, each) for each in same})
         different = {each for each in vars(usual) if getattr(usual, each) != getattr(cell.config, each)}
-        # What only some experiments of the appendix set otherwise.
         allowed = own if name in ("ablation", "fewer-labels", "joint-optimisation", "theorem") else set()
         # Neither α nor γ plays a part in these.
         allowed = allowed | ({"alpha", "gamma"} if cell.method in ("supervised", "fcn-mixup") else set())
@@ -203,29 +243,40 @@ def test_the_same_cell_of_two_tables_has_one_key():
     ],
 )
 def test_whatever_a_result_depends_on_is_in_its_key(change):
-    from dataclasses import replace
-
     cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="balanced", splits=10, method="graphmix")
     assert replace(cell, **change).key != cell.key
     # Where it stands and what the paper says does not matter.
     assert replace(cell, row="c", column="d", paper=Quoted(1.0)).key == cell.key
 
 
-def test_the_code_version_is_that_of_the_code(tmp_path, monkeypatch):
-    import shutil
+@pytest.mark.parametrize(
+    ("changes", "depends"),
+    [
+        ({"method": "deepwalk"}, {"data", "baselines"}),
+        ({"method": "graphmix"}, {"data", "training"}),
+        ({"method": "graphmix", "measures": ("soft-rank",)}, {"data", "training", "measures"}),
+        ({"method": "fcn-mixup", "grid": {"alphas": (1.0,), "gammas": (1.0,)}}, {"data", "training", "bound"}),
+    ],
+)
+def test_a_key_depends_on_the_versions_of_what_it_was_computed_with_alone(changes, depends, monkeypatch):
+    cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="public", **changes)
+    key = cell.key
+    for entry in COMPUTED:
+        with monkeypatch.context() as patch:
+            patch.setitem(COMPUTED, entry, COMPUTED[entry] + 1)
+            assert (cell.key != key) == (entry in depends), entry
 
-    import graphmix.experiments.cells as cells
 
-    tree = tmp_path / "graphmix"
-    shutil.copytree(Path(cells.__file__).parents[1], tree, ignore=shutil.ignore_patterns("__pycache__"))
-    real = cells.code_version()
-    monkeypatch.setattr(cells, "files", lambda name: tree)
-    assert cells.code_version.__wrapped__() == real
-    (tree / "cli/train.py").write_text("# shows results, does not make them")
-    assert cells.code_version.__wrapped__() == real
-    step = tree / "training/step.py"
-    step.write_text(step.read_text() + "# another line")
-    assert cells.code_version.__wrapped__() != real
+def test_a_hyperparameter_added_later_changes_no_key(monkeypatch):
+    cell = Cell(row="a", column="b", reading="paper", dataset="cora", split="public", method="graphmix")
+    balanced = cell.with_settings(class_weight="balanced")
+    held = cell.definition
+    assert "class_weight" in held
+    # As a cell of the time before it.
+    monkeypatch.setattr(Cell, "definition", {name: value for name, value in held.items() if name not in ADDED})
+    before = cell.key
+    monkeypatch.undo()
+    assert cell.key == before != balanced.key
 
 
 @pytest.mark.parametrize(

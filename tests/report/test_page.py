@@ -12,7 +12,6 @@ import pytest
 
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
-from graphmix.report.commands import retrain
 from graphmix.report.wording import duration, headline, points, spread, summarise
 
 
@@ -169,10 +168,3 @@ def test_without_plotly(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(RunError, match="pip install plotly"):
         render(contents)
-
-
-def test_the_command_of_a_run() -> None:
-    run = {"dataset": "my graph", "split": "random", "split_seeds": [3, 4, 3], "method": "deepwalk", "backbone": None}
-    assert retrain(run) == "graphmix train 'my graph' --split random --splits 2 --split-seed 3 --method deepwalk"
-    assert retrain({"dataset": "synthetic", "split": "synthetic", "bias": True}) == "graphmix train synthetic --bias"
-    assert retrain({"dataset": "cora", "network": "mine"}) is None

@@ -2,23 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from graphmix.baselines import BASELINES
 from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
 from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
-from graphmix.training import Config
-from graphmix.training.paper import GAMMAS
-
-# What results depend on; the rest only shows them.
-_TRAINS = ("analysis", "baselines", "data", "method", "models", "sparse", "streams.py", "training", "triton_streams.py")
+from graphmix.experiments.versions import versions_of
+from graphmix.results.commands import train_command
+from graphmix.training.config import ADDED, Config
+from graphmix.training.methods import METHODS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +62,13 @@ class Cell:
     short: bool = False
 
     @property
+    def baseline(self) -> bool:
+        """Whether its method trains no network."""
+        return self.method is not None and METHODS[self.method].baseline
+
+    @property
     def definition(self) -> dict[str, Any]:
-        """What its result depends on, besides the code: neither its table nor the paper's number."""
+        """The settings its result depends on; neither its table nor the paper's number is among them."""
         asked: dict[str, Any] = {
             "dataset": self.dataset,
             "split": self.split,
@@ -78,14 +79,22 @@ class Cell:
         }
         if is_file(self.dataset):
             asked["sha256"] = hashlib.sha256(Path(self.dataset).read_bytes()).hexdigest()
-        if self.method in BASELINES:
+        if self.baseline:
             return asked | {"trials": self.config.trials, "seed": self.config.seed}
         return asked | self.config.to_dict()
 
     @property
+    def versions(self) -> dict[str, int]:
+        """Those entries of `COMPUTED` that its result depends on."""
+        if self.baseline:
+            return versions_of(("data", "baselines"))
+        extra = ("bound",) if self.grid else ("measures",) if self.measures else ()
+        return versions_of(("data", "training", *extra))
+
+    @property
     def key(self) -> str:
         """A name for its result: cells of different tables that ask for the same share it."""
-        text = json.dumps(self.definition | {"code": code_version()}, sort_keys=True)
+        text = json.dumps(_without_added(self.definition) | {"computed": self.versions}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
@@ -95,23 +104,12 @@ class Cell:
 
     @property
     def command(self) -> str:
-        """What trains it alone."""
-        parts = ["graphmix train", self.dataset]
-        if self.split != "public":
-            parts += [f"--split {self.split} --splits {self.splits}"]
-            parts += [f"--split-seed {self.first_split}"] if self.first_split else []
-        parts += [f"--method {self.method} --trials {self.config.trials}"]
-        if self.config.seed:
-            parts += [f"--seed {self.config.seed}"]
-        if self.method in BASELINES:
-            return " ".join(parts)
-        named = {"method", "trials", "seed", "reading", "backbone"}
-        parts += [f"--backbone {self.config.backbone} --reading {self.config.reading}"]
-        usual = Config.for_dataset(self.dataset, **{name: getattr(self.config, name) for name in sorted(named)})
-        for name, value in vars(self.config).items():
-            if name not in named and value != getattr(usual, name):
-                parts.append(_option(name, value))
-        return " ".join(parts)
+        """The command that trains it alone."""
+        held = self.config.to_dict()
+        if self.baseline:
+            held = {name: held[name] for name in ("trials", "seed")}
+        place = {"dataset": self.dataset, "split": self.split, "split_seeds": self.split_seeds}
+        return train_command(place | held | {"method": self.method})
 
     def with_settings(self, **changes: Any) -> "Cell":
         """The same cell with other hyperparameters."""
@@ -137,30 +135,21 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
 
 def fits(cell: Cell, only: str | None) -> bool:
     """Whether a pattern ROW/COLUMN or ROW/COLUMN/READING asks for a cell; none asks for all."""
+    return names_place((cell.row, cell.column, cell.reading), only)
+
+
+def names_place(place: tuple[str, str, str | None], only: str | None) -> bool:
+    """Whether a pattern, as in `fits`, names a cell given by row, column and reading."""
     wanted = [part.strip().lower() or "*" for part in (only or "").split("/")]
-    held = (cell.row, cell.column, cell.reading or "")
+    held = (place[0], place[1], place[2] or "")
     return len(wanted) <= len(held) and all(
         fnmatchcase(name.lower(), pattern) for name, pattern in zip(held, wanted, strict=False)
     )
 
 
-@cache
-def code_version() -> str:
-    """A hash of the code that results depend on."""
-    digest = hashlib.sha256()
-    root = files("graphmix")
-    for name in _TRAINS:
-        for path, content in _sources(root / name, name):
-            digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:12]
-
-
-def _sources(place: Any, name: str) -> Iterator[tuple[str, bytes]]:
-    if name.endswith(".py"):
-        yield name, place.read_bytes()
-    elif place.is_dir() and not name.endswith("__pycache__"):
-        for inner in sorted(place.iterdir(), key=lambda path: path.name):
-            yield from _sources(inner, f"{name}/{inner.name}")
+def _without_added(settings: Mapping[str, Any]) -> dict[str, Any]:
+    # A hyperparameter added later must not change the keys of results that were computed without it.
+    return {name: value for name, value in settings.items() if name not in ADDED or value != getattr(Config, name)}
 
 
 def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
@@ -171,10 +160,12 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
     trials = asked.trials or chosen.pop("trials", spec.trials)
     dataset, split, method = chosen.pop("dataset"), chosen.pop("split"), chosen["method"]
     splits = trials if spec.splits == EACH else min(int(spec.splits), trials)
-    chosen |= {"trials": trials, "seed": asked.seed}
-    baseline = method in BASELINES
-    return [
-        Cell(
+    baseline = METHODS[method].baseline
+    chosen |= {"trials": trials, "seed": asked.seed, "method": None if baseline else method}
+    cells = []
+    for reading in spec.readings[:1] if baseline else spec.readings:
+        usual = Config.for_dataset(dataset, reading=reading, **chosen)
+        cell = Cell(
             row=row.name,
             column=column.name,
             reading=None if baseline else reading,
@@ -182,29 +173,17 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
             split=split,
             splits=splits,
             method=method,
-            config=_config(dataset, chosen | ({"method": "graphmix"} if baseline else {}), reading, asked.epochs),
+            config=usual if asked.epochs is None else _shortened(usual, dataset, chosen, asked.epochs),
             measures=spec.measures,
             grid=spec.grid if spec.kind == "bound" else {},
             paper=paper,
-            short=not baseline and asked.epochs not in (None, chosen.get("epochs", Config.epochs)),
+            short=not baseline and asked.epochs not in (None, usual.epochs),
         )
-        for reading in (spec.readings[:1] if baseline else spec.readings)
-    ]
+        cells.append(cell)
+    return cells
 
 
-def _config(dataset: str, chosen: dict[str, Any], reading: str, epochs: int | None) -> Config:
-    # The specs hold what the paper says; of γ the released code says otherwise, but 0 is the ablation's switch.
-    if reading == "released" and chosen.get("gamma") and dataset in GAMMAS[reading]:
-        chosen = chosen | {"gamma": GAMMAS[reading][dataset]}
-    if epochs is not None:
-        own = chosen.get("epochs", Config.epochs)
-        ramp = {name: chosen[name] * epochs // own for name in ("rampup_start", "rampup_end") if name in chosen}
-        chosen = chosen | ramp | {"epochs": epochs}
-    return Config.for_dataset(dataset, reading=reading, **chosen)
-
-
-def _option(name: str, value: Any) -> str:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {','.join(map(str, value)) if isinstance(value, tuple) else value}"
+def _shortened(usual: Config, dataset: str, chosen: Mapping[str, Any], epochs: int) -> Config:
+    """The same settings with other epochs; a ramp that the spec sets moves with them."""
+    ramp = {name: chosen[name] * epochs // usual.epochs for name in ("rampup_start", "rampup_end") if name in chosen}
+    return Config.for_dataset(dataset, reading=usual.reading, **(dict(chosen) | ramp | {"epochs": epochs}))

@@ -11,10 +11,11 @@ from graphmix.analysis import details
 from graphmix.analysis.bound import estimate
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import Dataset
-from graphmix.experiments.cells import Cell, code_version
+from graphmix.experiments.cells import Cell
 from graphmix.experiments.records import Store
 from graphmix.experiments.selection import choose, fresh, grid_cells, summary
 from graphmix.experiments.spec import Spec
+from graphmix.experiments.versions import text_of
 from graphmix.results.runs import device_name, versions
 from graphmix.storage import runs as engine
 from graphmix.training import Progress
@@ -126,6 +127,7 @@ class Computer:
 
     def _keep(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
         command = None if result["run"] is None else cell.command
-        outcome = {"key": cell.key, "command": command, "code": code_version(), "commit": self.commit, **result}
+        code = text_of(cell.versions)
+        outcome = {"key": cell.key, "command": command, "code": code, "commit": self.commit, **result}
         self.store.write(cell.key, outcome)
         return outcome

@@ -4,14 +4,18 @@ import json
 import shlex
 import subprocess
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from graphmix.errors import RunError
-from graphmix.experiments.cells import Asked, Cell, code_version
+from graphmix.experiments.cells import Asked, Cell, names_place
 from graphmix.experiments.spec import Spec
 from graphmix.experiments.verdict import judge_trials
+from graphmix.experiments.versions import COMPUTED, text_of
 from graphmix.storage.files import write_text
+from graphmix.training import Config
+from graphmix.training.config import ADDED
 
 FORMAT = 1
 # What of a stored cell its entry has a place for already.
@@ -100,8 +104,8 @@ def assemble(
         "rows": [row.name for row in spec.rows],
         "columns": [column.name for column in spec.columns],
         "readings": list(spec.readings),
-        "command": command or _command(spec, asked),
-        "made": {"code": code_version(), "commit": commit},
+        "command": command or _command(spec, asked, entries),
+        "made": {"code": text_of(COMPUTED), "commit": commit},
         "cells": entries,
     }
 
@@ -133,19 +137,14 @@ def read_cells(
 
 
 def kept(spec: Spec, cell: Cell, before: dict[str, Any]) -> dict[str, Any] | None:
-    """What an earlier record says of a cell, with today's number of the paper's; None if it is another cell by now.
+    """What an earlier record says of a cell, with the paper's number from today's spec; None if the cell has changed.
 
-    Trials and seeds may differ, and for a search what it chose; nothing else.
+    Trials and seeds may differ, and for a search what it chose; no other setting. The version that the numbers were
+    computed with may differ too: the cell says which one it was.
     """
     if before["status"] != "done":
         return entry(spec, cell, None, (before["status"], before["error"]))
-    run = before["run"]
-    if run is None:
-        return before if before["key"] == cell.key else None
-    free = {"trials", "seed", "splits", "measures", "grid"}
-    free |= {"alpha", "gamma"} if spec.kind == "selection" else set()
-    same = all(run.get(name) == value for name, value in cell.definition.items() if name not in free)
-    if not same:
+    if not _same_points(cell, before.get("bound")) or not _same_settings(spec, cell, before):
         return None
     own = ("row", "column", "reading", "status", "error", "paper", "verdict")
     outcome = {name: value for name, value in before.items() if name not in own}
@@ -193,8 +192,32 @@ def _status(cell: Cell, outcome: dict[str, Any] | None) -> str:
     return "to do" if outcome is None else "done"
 
 
-def _command(spec: Spec, asked: Asked) -> str:
+def _same_settings(spec: Spec, cell: Cell, before: dict[str, Any]) -> bool:
+    """Whether an earlier cell had today's settings, trials and seeds apart."""
+    settings = before["run"] if before["run"] is not None else before["bound"].get("settings")
+    if settings is None:
+        # A bound from before its settings were written down: its points are all there is to compare.
+        return True
+    # What a hyperparameter did before there was one.
+    held = {name: getattr(Config, name) for name in ADDED} | settings
+    free = {"trials", "seed", "splits", "measures", "grid"}
+    free |= {"alpha", "gamma"} if spec.kind == "selection" else set()
+    return all(held.get(name) == value for name, value in cell.definition.items() if name not in free)
+
+
+def _same_points(cell: Cell, bound: dict[str, Any] | None) -> bool:
+    """Whether an earlier bound was estimated for the points of a cell's grid; a cell without one has no points."""
+    held = [(point["alpha"], point["gamma"]) for point in bound["points"]] if bound else []
+    return held == (list(product(cell.grid["alphas"], cell.grid["gammas"])) if cell.grid else [])
+
+
+def _command(spec: Spec, asked: Asked, entries: list[dict[str, Any]]) -> str:
+    """The command that makes a record; each cell of one that was filled in parts has its own."""
     command = f"graphmix reproduce {spec.name}"
+    named = [names_place((cell["row"], cell["column"], cell["reading"]), asked.only) for cell in entries]
+    done = [cell["status"] == "done" for cell in entries]
+    if not any(named) or any(there and not names for there, names in zip(done, named, strict=True)):
+        return command
     command += f" --only {shlex.quote(asked.only)}" if asked.only is not None else ""
     command += f" --trials {asked.trials}" if asked.trials else ""
     command += f" --epochs {asked.epochs}" if asked.epochs else ""

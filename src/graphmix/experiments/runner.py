@@ -133,9 +133,6 @@ def _run(
         old = before.get((cell.row, cell.column, cell.reading))
         if old is not None and (todo[place] or not wanted[place]):
             entries[place] = kept(spec, cell, old) or entries[place]
-    if command is None and any(entry["run"] and not wants for entry, wants in zip(entries, wanted, strict=True)):
-        # Filled in parts: no one command made it. Each cell has its own.
-        command = f"graphmix reproduce {spec.name}"
     for place in [place for place, missing in enumerate(todo) if missing]:
 
         def tell(part: str, step: Progress | None, place: int = place) -> None:

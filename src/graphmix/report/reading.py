@@ -6,16 +6,17 @@ from typing import NoReturn
 
 from graphmix.errors import RunError
 from graphmix.experiments.spec import names
-from graphmix.report.commands import retrain
 from graphmix.report.contents import Cell, Contents, Record, Run
 from graphmix.report.fitted import MODEL, read_fitted
 from graphmix.report.parsing import KINDS, parse_details, parse_record, parse_run
 from graphmix.report.values import Value, load
+from graphmix.results.commands import rerun_command
+from graphmix.training.methods import report_order
 
 # What `graphmix reproduce` keeps beside its records.
 _WORKING = ("cells", "work")
-# A demo tells a story: first without, then with.
-_ORDER = ("label-propagation", "deepwalk", "fcn", "fcn-self-training", "supervised", "self-training", "graphmix")
+# Methods from simple ones to GraphMix.
+_ORDER = report_order()
 
 
 def read(path: Path) -> Contents:
@@ -122,7 +123,7 @@ def _name_cells(found: list[tuple[Path, Run]]) -> list[Cell]:
                 column=run.dataset,
                 reading=None,
                 status="done",
-                command=retrain(run.settings),
+                command=rerun_command(run.settings),
                 run=run,
                 details=parse_details(load(details)) if details.exists() else None,
             )
