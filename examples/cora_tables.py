@@ -59,7 +59,7 @@ class Papers(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the tables and say so; 2 where something is in the way, said in one sentence."""
+    """Write the tables and return the exit code: 0, or 2 after an error message."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python examples/cora_tables.py FOLDER", file=sys.stderr)
         return 2
@@ -79,10 +79,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def read_papers(data_root: Path | None = None) -> Papers:
-    """Read LINQS's files, from the data root or the cache, or downloaded into the cache.
+    """Read LINQS's files from the data root or the cache; download them into the cache if needed.
 
     Raises:
-        SourceUnavailable: they are not here and cannot be had.
+        SourceUnavailable: the files are missing and cannot be downloaded.
     """
     contents = read(LINQS, data_root, lambda line: print(line, file=sys.stderr))
     rows = [line.split("\t") for line in _lines(contents["cora.content"])]
@@ -96,8 +96,8 @@ def read_papers(data_root: Path | None = None) -> Papers:
 def match(papers: Papers, graph: Graph) -> NDArray[np.int64]:
     """Find each of Planetoid's nodes among the papers: places of papers `[nodes]`.
 
-    Both graphs are coloured together, a node by its words and class and then, again and again, by its neighbours'
-    colours (Weisfeiler and Leman, 1968), until nothing changes. Nodes that are alike even so are taken in order.
+    Both graphs are coloured together: a node first by its words and class, then repeatedly by its neighbours' colours
+    (Weisfeiler and Leman, 1968), until nothing changes. Nodes that still share a colour are matched in order.
 
     Raises:
         DataError: the two are not the same graph.
@@ -148,7 +148,7 @@ def _words(graph: Graph) -> NDArray[np.bool_]:
 
 
 def _name_classes(papers: Papers, graph: Graph) -> dict[int, str]:
-    """Name Planetoid's classes by the topics of papers with the same words, for nearly all of which there is one."""
+    """Name each of Planetoid's classes by the most frequent topic of the papers with the same words."""
     topics = defaultdict(list)
     for row, topic in zip(papers.words, papers.topics, strict=True):
         topics[row.tobytes()].append(topic)
@@ -167,7 +167,7 @@ def _neighbours(edges: NDArray[np.int64], nodes: int) -> list[list[int]]:
 
 
 def _number(keys: Sequence[object]) -> list[int]:
-    """Number keys in the order in which they come up, equal ones alike."""
+    """Number keys in order of appearance; equal keys get equal numbers."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
@@ -182,7 +182,7 @@ def _refine(colours: list[int], neighbours: list[list[int]]) -> list[int]:
 
 
 def _undecided(colours: list[int], nodes: int) -> tuple[int, int] | None:
-    """The first node and the first paper of a colour that several nodes share with several papers."""
+    """Return the first node and the first paper of a colour that several nodes share with several papers."""
     alike = Counter(colours[:nodes])
     colour = next((colour for colour in colours[nodes:] if alike[colour] > 1), None)
     return None if colour is None else (colours.index(colour), colours.index(colour, nodes))

@@ -215,7 +215,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--device", "abacus"], ["there is no device 'abacus'"]),
         (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
         (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
-        (["--split", "year"], ["'2000", "in column 'year' is none of train, val, test"]),
+        (["--split", "year"], ["'2000", "in column 'year' is not train, val or test"]),
         (["--source", "nothing"], ["edges.csv has no column 'nothing'"]),
         (["--source", "target", "--target", "target"], ["cannot be both ends"]),
         (["--weight", "nothing"], ["edges.csv has no column 'nothing'"]),
@@ -250,7 +250,7 @@ def test_files_that_cannot_be(tables):
     (tables / "fake.parquet").write_text("id,topic\n")
     one_sentence(tables, fit(tables, nodes="fake.parquet"), "fake.parquet is not a Parquet file")
     (tables / "half.csv.gz").write_bytes(gzip.compress(b"id,topic\na,b\n")[:-9])
-    one_sentence(tables, fit(tables, nodes="half.csv.gz"), "half.csv.gz is not a whole gzip file")
+    one_sentence(tables, fit(tables, nodes="half.csv.gz"), "half.csv.gz is not a complete gzip file")
     one_sentence(tables, fit(tables, nodes="x" * 300 + ".csv"), "File name too long")
 
 
@@ -280,7 +280,7 @@ CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20)
         (HEAD + ENOUGH, "", ["edges.csv is empty"]),
         (HEAD + ENOUGH, "source,target\n", ["edges.csv has a header but no rows"]),
         (HEAD + ENOUGH, "source\nn1\n", ["edges.csv needs two columns"]),
-        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id' is that of nodes.csv line 5"]),
+        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id'", "nodes.csv line 5"]),
         (HEAD + ENOUGH + ",A,1\n", CYCLE, ["nodes.csv line 22 has no id"]),
         (HEAD + ENOUGH + "n99,A\n", CYCLE, ["nodes.csv line 22 has 2 cells, but the header names 3"]),
         (HEAD + ENOUGH.replace(",B,", ",A,"), CYCLE, ["column 'topic' has one class only, 'A'"]),
@@ -296,7 +296,7 @@ CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20)
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,heavy\n", ["'heavy' in column 'weight' is not a number"]),
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,1e308\n", ["'1e308' in column 'weight' is too large"]),
         (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["every edge has weight 0"]),
-        (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["a quote is opened"]),
+        (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["a quote opened", "never closed"]),
         ("id,topic,id\na,b,c\n", CYCLE, ["two columns called 'id'"]),
         ("id,topic,\na,b,c\n", CYCLE, ["column 3 has no name"]),
     ],
@@ -316,7 +316,7 @@ def test_edges_that_all_lead_elsewhere(tmp_path):
 
 def test_bytes_that_are_no_text(tables):
     (tables / "nodes.csv").write_bytes("id,topic\nn1,caf\u00e9\n".encode("latin-1"))
-    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "--encoding latin-1")
+    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "latin-1")
     (tables / "nodes.csv").write_bytes(b"id,topic\nn1,\0\n")
     one_sentence(tables, fit(tables), "nodes.csv line 2 has a NUL byte")
 
@@ -456,7 +456,7 @@ def test_names_that_mean_something_to_the_screen(tmp_path):
 def test_ids_that_differ_by_a_space_are_the_same(tmp_path):
     (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH + "1,A,2\n 1,B,2\n")
     (tmp_path / "edges.csv").write_text(CYCLE)
-    one_sentence(tmp_path, fit(tmp_path), "line 23: id '1' in column 'id' is that of nodes.csv line 22 as well")
+    one_sentence(tmp_path, fit(tmp_path), "line 23: id '1' in column 'id' is also the id of nodes.csv line 22")
 
 
 def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):

@@ -40,8 +40,8 @@ def test_missing_wrong_and_huge_numbers_count_as_the_mean_and_are_said(column):
     assert encoders.feature_names == ["it", "it is missing"]
     assert found.x.toarray().tolist() == [[-1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
     assert found.notes == (
-        "column 'it': 1 cell taken as missing, not being numbers (first 'n.d.', table.tsv line 6)",
-        "column 'it': 2 cells taken as missing, being beyond 1e+30 (first '1e308', table.tsv line 5)",
+        "column 'it': 1 cell counted as missing: not a number (first 'n.d.', table.tsv line 6)",
+        "column 'it': 2 cells counted as missing: beyond 1e+30 (first '1e308', table.tsv line 5)",
         "column 'it': 1 cell is missing; the mean is used",
     )
 
@@ -67,9 +67,9 @@ def test_embeddings_are_scaled_place_by_place(column):
     encoders, found = encoded(column("[1, 10, 0.5, 3]", "[3, 30, 0.5, 1]", ""), it="embedding")
     assert encoders.feature_names == ["it[0]", "it[1]", "it[2]", "it[3]"]
     np.testing.assert_allclose(found.x.toarray(), [[-0.5, -0.5, 0, 0.5], [0.5, 0.5, 0, -0.5], [0, 0, 0, 0]])
-    assert found.notes == ("column 'it': 1 row without numbers in some places; the mean is used",)
+    assert found.notes == ("column 'it': 1 row with missing numbers; the mean is used",)
     with pytest.raises(
-        DataError, match=r"^table.tsv line 3: the list in column 'it' has 1 number, but the others have 4"
+        DataError, match=r"^table.tsv line 3: the list in column 'it' has 1 number, not 4 as the others"
     ):
         encoders.encode(column("[1, 2, 3, 4]", "[1]"))
     with pytest.raises(DataError, match=r"table.tsv: column 'it' must hold lists of numbers"):
@@ -102,8 +102,8 @@ def test_categories_are_ones_and_rare_ones_are_pooled(column):
     assert found.x.toarray().sum(axis=1).tolist() == [1, 1, 1, 0, 1, 1, 1, 1]
     assert found.unseen == {"it": 2}
     assert found.notes == (
-        "column 'it': 2 cells with a rare or new category, pooled",
-        "column 'it': 1 cell is missing; left at 0",
+        "column 'it': 2 cells with a rare or new category; pooled as (other)",
+        "column 'it': 1 cell is missing; all features 0",
     )
 
 
@@ -163,7 +163,7 @@ def test_one_keyword_in_a_new_file_is_still_split(column):
     again = encoders.encode(column("a", "a", "a|b", "c"))
     assert again.x.toarray().tolist() == [[1, 0], [1, 0], [0.5, 0.5], [0, 0]]
     assert again.unseen == {"it": 1}
-    assert again.notes == ("column 'it': 1 word is rare or new, and left out",)
+    assert again.notes == ("column 'it': 1 word is rare or new and left out",)
 
 
 @given(st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=20))
@@ -225,7 +225,7 @@ def test_a_column_without_common_words_gives_no_features(column, kind):
     encoders, found = encoded(column("one", "two", "three"), it=kind)
     assert encoders.width == 0
     assert found.x.shape == (3, 0)
-    assert found.notes == ("column 'it': no word comes in two rows, so it gives no features",)
+    assert found.notes == ("column 'it': no word occurs in two rows, so the column gives no features",)
 
 
 MIXED = """id,when,place,what,keys,vector
@@ -352,17 +352,17 @@ def test_whatever_is_damaged_is_refused_or_still_works(table, new):
 @pytest.mark.parametrize(
     ("path", "new", "message"),
     [
-        (("version",), 2, "these feature encoders are of version '2'; this one reads 1"),
+        (("version",), 2, "the feature encoders have version '2', but this graphmix reads version 1"),
         (("columns",), {}, "damaged: columns is not a list"),
         (("columns", 0, "kind"), "eval", "damaged: column 1: there is no kind 'eval'"),
         (("columns", 0, "std"), -1.0, "damaged: column 1: std is negative"),
         (("columns", 0, "mean"), float("inf"), "damaged: column 1: mean is not a finite number"),
-        (("columns", 0, "has_missing"), 1, "damaged: column 1: has_missing is neither true nor false"),
-        (("columns", 0, "name"), "place", "damaged: a column comes twice"),
-        (("columns", 1, "values"), ["x", "x"], "damaged: column 2: values has a word twice"),
-        (("columns", 2, "idf"), [1.0], "damaged: column 3: words and idf do not fit together"),
-        (("columns", 3, "separator"), "ab", "damaged: column 4: separator is none that is used"),
-        (("columns", 4, "std"), [1.0], "damaged: column 5: mean and std do not fit together"),
+        (("columns", 0, "has_missing"), 1, "damaged: column 1: has_missing is not true or false"),
+        (("columns", 0, "name"), "place", "damaged: a column is repeated"),
+        (("columns", 1, "values"), ["x", "x"], "damaged: column 2: values repeats a word"),
+        (("columns", 2, "idf"), [1.0], "damaged: column 3: words and idf do not match"),
+        (("columns", 3, "separator"), "ab", "damaged: column 4: separator is invalid"),
+        (("columns", 4, "std"), [1.0], "damaged: column 5: mean and std do not match"),
         (("columns", 4), [], "damaged: column 5: kind is missing"),
     ],
 )

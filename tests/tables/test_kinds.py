@@ -1,11 +1,15 @@
 """What a column is taken for, and what is said when it is something else."""
 
+import subprocess
+import sys
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import choose_kinds, read_table
+from graphmix.tables import KINDS, Encoders, choose_kinds, read_table
+from graphmix.tables.kinds import column_class
 
 WORDS = ["the cat sat on the mat", "a dog ate the cat", "no mat for the dog", "all the cats are grey"]
 
@@ -47,10 +51,16 @@ def test_kinds_are_found(column, cells, kind):
         (["3", "3.0", "3"], "all its numbers are the same"),
         (["x", "x", ""], "all its values are the same"),
         (["1e308", "inf", "-inf"], "none of its numbers can be used"),
-        (["4", "2", "3", "1"], "it looks like an id: a whole number of its own for every row"),
-        ([f"z{number}" for number in range(20)], "it looks like an id or a name: nearly every row has its own"),
-        ([f"Jo Lee{number}" for number in range(20)], "it looks like an id or a name: nearly every row has its own"),
-        (["[0.5, 1]", "[1]", "[2, 3]"], "its lists are not of one length: 2 at first, 1 at table.tsv line 3"),
+        (["4", "2", "3", "1"], "it looks like an id: every row has a different whole number"),
+        (
+            [f"z{number}" for number in range(20)],
+            "it looks like an id or a name: nearly every row has a different value",
+        ),
+        (
+            [f"Jo Lee{number}" for number in range(20)],
+            "it looks like an id or a name: nearly every row has a different value",
+        ),
+        (["[0.5, 1]", "[1]", "[2, 3]"], "its lists differ in length: the first has 2, table.tsv line 3 has 1"),
         (["[]", "[]"], "its lists are empty"),
     ],
 )
@@ -68,13 +78,13 @@ def test_numbers_under_a_name_like_an_id_are_left_out(table):
 
 def test_a_few_words_among_numbers_are_missing_numbers(column):
     numbers = [str(number % 7) for number in range(38)]
-    note = "column 'it': 2 cells taken as missing, not being numbers (first 'n.d.', table.tsv line 40)"
+    note = "column 'it': 2 cells counted as missing: not a number (first 'n.d.', table.tsv line 40)"
     assert kind_of(column(*numbers, "n.d.", "?")) == ("number", note)
     # 1 of 19 is more than 5 %.
     kind, note = kind_of(column(*numbers[:18], "n.d."))
     assert kind == "category"
     assert note == (
-        "column 'it' is taken as category: mostly numbers, but 1 cell is not (first 'n.d.', table.tsv line 20)"
+        "column 'it' is used as category: mostly numbers, but 1 cell is not (first 'n.d.', table.tsv line 20)"
     )
 
 
@@ -98,7 +108,7 @@ def test_parquet_types_say_what_they_are(tmp_path):
     assert kinds == {"number": "number", "flag": "category", "vector": "embedding", "bag": "tokens", "keys": "tokens"}
     assert notes == [
         "column 'blob' is left out: its type is binary",
-        "column 'ragged' is left out: its lists are not of one length: 1 at first, 2 at t.parquet row 2",
+        "column 'ragged' is left out: its lists differ in length: the first has 1, t.parquet row 2 has 2",
     ]
 
 
@@ -120,8 +130,12 @@ def test_only_what_is_asked_for_is_used(table):
         ({"none": None}, (), "table.csv has no column 'none'; it has 'id', 'year', 'title', 'code'$"),
         ({"year": None}, ("none",), "table.csv has no column 'none'"),
         ({"id": None}, (), "column 'id' already holds ids, labels or the like"),
-        ({"year": None}, ("year",), "column 'year' is both asked for and to be ignored"),
-        ({"year": "colour"}, (), "there is no kind 'colour' of feature .*'year'.*number, category, text, embedding"),
+        ({"year": None}, ("year",), "column 'year' is chosen as a feature, but also named in `ignore`"),
+        (
+            {"year": "colour"},
+            (),
+            "^column 'year': there is no kind 'colour'; .*number, category, text, embedding, tokens$",
+        ),
         ({"title": "number"}, (), "^table.csv line 2: 'the first one there' in column 'title' is not a number"),
         ({"year": "embedding"}, (), "^table.csv line 2: '1990' in column 'year' is not a list of numbers like"),
     ],
@@ -138,9 +152,9 @@ def test_what_cannot_be_had_is_named(table, asked, ignore, message):
         (
             ["1", "2", "x"],
             "number",
-            "^table.tsv line 4: 'x' in column 'it' is not a number; give the column another kind$",
+            "^table.tsv line 4: 'x' in column 'it' is not a number; choose another kind",
         ),
-        (["[1, 2]", "[3]"], "embedding", "column 'it' cannot be an embedding: its lists are not of one length"),
+        (["[1, 2]", "[3]"], "embedding", "column 'it' cannot be of kind embedding: its lists differ in length"),
         (["[1, 2]", "[x]"], "embedding", r"^table.tsv line 3: '\[x\]' in column 'it' is not a list of numbers"),
     ],
 )
@@ -154,3 +168,32 @@ def test_lists_are_not_single_values(tmp_path, kind):
     parquet.write_table(pa.table({"it": [["a"], ["b"]]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"t.parquet: column 'it' holds lists"):
         choose_kinds(read_table(tmp_path / "t.parquet"), asked={"it": kind})
+
+
+def test_a_column_of_split_parts_is_left_out_with_a_hint(column):
+    kind, note = kind_of(column("train", "Test", "val", "", "train"))
+    assert kind is None
+    assert "train, val or test" in note
+    assert "`split`" in note
+
+
+def test_every_kind_is_one_entry(column):
+    cells = {"number": "1", "category": "x", "text": "a word or two", "embedding": "[1, 2]", "tokens": "a;b"}
+    for kind in KINDS:
+        table = column(cells[kind], cells[kind])
+        assert column_class(kind).kind == kind
+        assert column_class(kind).check(table, "it") == ""
+        assert [each.kind for each in Encoders.fit(table, {"it": kind}).columns] == [kind]
+
+
+def test_the_kinds_are_listed_without_waiting_for_numpy():
+    # Of the package alone: what `import graphmix` loads is its own matter.
+    code = (
+        "import sys, types, pathlib, importlib.util\n"
+        "place = importlib.util.find_spec('graphmix').submodule_search_locations\n"
+        "package = types.ModuleType('graphmix'); package.__path__ = list(place); sys.modules['graphmix'] = package\n"
+        "from graphmix.tables import KINDS\n"
+        "print(len(KINDS), sorted({'numpy', 'scipy', 'torch', 'pyarrow'} & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout == f"{len(KINDS)} []\n"

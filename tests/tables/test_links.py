@@ -98,12 +98,12 @@ UNKNOWN = "s,t\na,b\nx,b\nb,y\nz,x\na,b\nu,v\nw,a\n"
 def test_unknown_ids_are_listed(edges):
     message = (
         r"^5 edges name nodes not among the nodes: 'x' \(edges.csv line 3\), 'y' \(edges.csv line 4\), "
-        r"'z' \(edges.csv line 5\), 'u' \(edges.csv line 7\), 'v' \(edges.csv line 7\), …; --ignore-unknown leaves"
+        r"'z' \(edges.csv line 5\), 'u' \(edges.csv line 7\), 'v' \(edges.csv line 7\), …; `ignore_unknown` leaves"
     )
     with pytest.raises(DataError, match=message):
         match(["a", "b"], edges(UNKNOWN))
     with pytest.raises(
-        DataError, match=r"^1 edge names a node not among the nodes: 'x' \(edges.csv line 2\); --ignore"
+        DataError, match=r"^1 edge names a node not among the nodes: 'x' \(edges.csv line 2\); `ignore_unknown`"
     ):
         match(["a", "b"], edges("s,t\na,x\n"))
 
@@ -112,13 +112,13 @@ def test_unknown_ids_can_be_ignored(edges):
     found = match(["a", "b"], edges(UNKNOWN), ignore_unknown=True)
     assert found.kept.tolist() == [0, 4]
     assert found.pairs.tolist() == [[0, 0], [1, 1]]
-    assert found.notes[0] == "5 edges left out, naming nodes that are not there"
+    assert found.notes[0] == "5 edges left out because an end is not among the nodes"
     none = match(["c"], edges(UNKNOWN), ignore_unknown=True)
     assert none.pairs.shape == (2, 0)
 
 
 def test_a_point_and_zero_after_whole_numbers_does_not_matter(edges):
-    note = "edges.csv: ids like 12.0 are taken as 12, to match the nodes' ids"
+    note = "edges.csv: ids like 12.0 are read as 12 to match the ids of the nodes"
     found = match(["1", "2", "x"], edges("s,t\n1.0,2\n2.0,x\n"))
     assert found.pairs.tolist() == [[0, 1], [1, 2]]
     assert found.notes[0] == note

@@ -75,9 +75,13 @@ def test_the_index_is_not_a_column():
     assert read_nodes(indexed.reset_index()).ids == ["1", "2", "3", "4"]
 
 
-def test_types_that_cannot_be_used_are_ignored_and_named():
-    table = read_table(pa.table({"id": ["a"], "it": [b"x"]}), "nodes")
-    with pytest.raises(DataError, match=r"^nodes: column 'it' cannot be used: its type is binary$"):
+@pytest.mark.parametrize(
+    ("cells", "name"), [([b"x"], "binary"), ([{"a": 1}], "struct"), (pa.array([pa.MonthDayNano([1, 2, 3])]), "month")]
+)
+def test_types_that_cannot_be_used_are_ignored_and_named(cells, name):
+    table = read_table(pa.table({"id": ["a"], "it": cells}), "nodes")
+    assert list(table.columns) == ["id"]
+    with pytest.raises(DataError, match=f"^nodes: column 'it' cannot be used: its type is {name}"):
         table.column("it")
 
 
@@ -96,10 +100,11 @@ def test_rows_are_named_with_their_table():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pa.table({"a": pa.array([], pa.int8())}), "^nodes has columns but no rows$"),
+        (lambda: pa.table({"a": pa.array([], pa.int8())}), "^nodes has no rows$"),
         (lambda: pa.Table.from_arrays([pa.array([1])] * 2, ["a", "a"]), "^nodes has two columns called 'a'"),
         (lambda: pa.table({" ": [1]}), "^nodes: column 1 has no name"),
-        (lambda: pd.DataFrame({"a": [1, "x"]}), "^nodes cannot be read: .*column a"),
+        (lambda: pd.DataFrame(), "^nodes has no rows$"),
+        (lambda: pd.DataFrame({"a": [1, "x"]}), "^nodes cannot be read: .*column a .*one type$"),
         (lambda: pd.DataFrame([[1, 2]], columns=["a", "a"]), "^nodes cannot be read: .*a"),
         (lambda: {"a": [1]}, "^nodes must be a path, a pyarrow Table or a pandas DataFrame, not dict$"),
         (lambda: None, "^nodes must be a path, .* not NoneType$"),

@@ -16,7 +16,7 @@ def test_ids_labels_and_split(write):
     assert nodes.labels == ["AI", "DB", None, None, "AI"]
     assert nodes.split == ["train", "val", None, "test", "val"]
     assert nodes.used == {"id", "topic", "part"}
-    assert check_classes(nodes) == ["1 class has a single label, too few to learn from and check by: 'DB'"]
+    assert check_classes(nodes) == ["1 class has a single label, too few to train and validate on: 'DB'"]
 
 
 def test_without_labels_every_node_is_unlabeled(write):
@@ -69,9 +69,9 @@ def test_other_numbers_keep_their_fraction(tmp_path):
         (
             "id,l\na,1\nb,2\na,3\nb,1\n",
             {},
-            "^table.csv line 4: id 'a' in column 'id' is that of table.csv line 2 as well; ids must differ",
+            "^table.csv line 4: id 'a' in column 'id' is also the id of table.csv line 2; ids must be unique, or `id`",
         ),
-        ("id,l\na,1\n a,2\n", {}, "^table.csv line 3: id 'a' .* table.csv line 2 as well"),
+        ("id,l\na,1\n a,2\n", {}, "^table.csv line 3: id 'a' .* is also the id of table.csv line 2"),
         ("id,l\na,1\n ,2\n", {}, "^table.csv line 3 has no id: column 'id' is empty there$"),
         ("id,l\na,1\n", {"id": "x"}, "table.csv has no column 'x'; it has 'id', 'l'$"),
         ("id,l\na,1\n", {"label": "x"}, "table.csv has no column 'x'"),
@@ -81,7 +81,7 @@ def test_other_numbers_keep_their_fraction(tmp_path):
         (
             "id,s\na,train\nb,rest\n",
             {"split": "s"},
-            "^table.csv line 3: 'rest' in column 's' is none of train, val, test$",
+            "^table.csv line 3: 'rest' in column 's' is not train, val or test$",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_label_column_that_is_an_id_column_is_named(write):
     [
         ([None, None], "here has no label at all"),
         ([], "here has no label at all"),
-        (["a", None, "a"], "here has one class only, 'a'; there is nothing to tell apart"),
+        (["a", None, "a"], "here has one class only, 'a'; at least two"),
         (["a", "b", "c", "d", "a"], "here has 4 classes for 5 labeled rows"),
     ],
 )
@@ -128,7 +128,7 @@ def test_many_classes_are_fine_while_each_has_labels():
     assert check_class_names([f"c{number % 10_000}" for number in range(20_000)], "here") == []
     # Two nodes of two classes: too few to call it an id.
     assert check_class_names(["a", "b"], "here") == [
-        "2 classes have a single label, too few to learn from and check by: 'a', 'b'"
+        "2 classes have a single label, too few to train and validate on: 'a', 'b'"
     ]
     (note,) = check_class_names([f"c{number}" for number in range(7)] + ["x"] * 9, "here")
-    assert note.endswith("by: 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more")
+    assert note.endswith("on: 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more")

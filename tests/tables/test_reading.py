@@ -84,20 +84,20 @@ def test_rows_are_named_by_their_lines(table, content, where):
         ("a,b\n", "table.csv has a header but no rows$"),
         ("a,b", "table.csv has a header but no rows$"),
         ("a,b,a\n1,2,3\n", "table.csv has two columns called 'a'; rename one of them$"),
-        ("a,,b\n1,2,3\n", "table.csv: column 2 has no name in the header"),
+        ("a,,b\n1,2,3\n", "table.csv: column 2 has no name; name it"),
         ("a,b\n1,2\n3\n", "^table.csv line 3 has 1 cell, but the header names 2; it begins '3'$"),
         ("a,b\n1,2\n\n\n3,4,5\n", "^table.csv line 5 has 3 cells, but the header names 2"),
         ('a,b\n1,"x\ny"\n3\n1,3\n3\n', "^table.csv line 4 has 1 cell"),
         ("\n\na,b\n1,2\n3\n", "^table.csv line 5 has 1 cell"),
-        ('a,b\n1,"x\n2,y\n', "table.csv: a quote is opened in row 1 and never closed"),
-        (b"a,b\n1,2\n\xff,4\n", "^table.csv line 3 is not utf-8: invalid start byte; .* --encoding latin-1$"),
+        ('a,b\n1,"x\n2,y\n', "table.csv: a quote opened in row 1 is never closed"),
+        (b"a,b\n1,2\n\xff,4\n", "^table.csv line 3 is not utf-8: invalid start byte; .*`encoding` to latin-1$"),
         (b"a,b\n1,2\n3,\xc3", "^table.csv line 3 is not utf-8: unexpected end of data"),
         (b"a,b\n1,2\n3,\0\n", "^table.csv line 3 has a NUL byte"),
         (
             "a,b\n1,2\n".encode("utf-16"),
-            "^table.csv line 1 is not utf-8.*begins as UTF-16 does: say --encoding utf-16$",
+            "^table.csv line 1 is not utf-8.*UTF-16: set `encoding` to utf-16$",
         ),
-        ("a,b\n1,2\n".encode("utf-16-le"), "has a NUL byte.*--encoding utf-16$"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "has a NUL byte.*`encoding` to utf-16$"),
         ("a" * 200_000 + ",b\n1,2\n", "table.csv: its first line is not a header"),
         (",".join(f"column{number}" for number in range(150_000)), "table.csv: its header is longer than 1 MiB$"),
     ],
@@ -110,14 +110,14 @@ def test_what_is_wrong_is_named(write, content, message):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a whole gzip file: Not a gzipped file"),
+        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a complete gzip file: Not a gzipped file"),
         (
             gzip.compress(b"a\n1\n" * 999, mtime=0)[:-9],
             "t.csv.gz",
-            "t.csv.gz is not a whole gzip file: .* ended before",
+            "t.csv.gz is not a complete gzip file: .* ended before",
         ),
-        (gzip.compress(b"a\n1\n" * 999, mtime=0)[:-8] + b"12345678", "t.csv.gz", "is not a whole gzip file: CRC"),
-        (gzip.compress(b"a\n1\n", mtime=0)[:10] + b"\xff" * 20, "t.csv.gz", "is not a whole gzip file: "),
+        (gzip.compress(b"a\n1\n" * 999, mtime=0)[:-8] + b"12345678", "t.csv.gz", "is not a complete gzip file: CRC"),
+        (gzip.compress(b"a\n1\n", mtime=0)[:10] + b"\xff" * 20, "t.csv.gz", "is not a complete gzip file: "),
         (b"a\n1\n", "t.xlsx", "t.xlsx: a table's name must end in .csv, .tsv"),
         (b"a\n1\n", "t", "t: a table's name must end in .csv, .tsv"),
         (b"a\n1\n", "t.parquet.gz", "a table's name must end in .csv, .tsv"),
@@ -226,6 +226,81 @@ def test_it_does_not_matter_where_a_file_is_cut_into_pieces(write, monkeypatch, 
             monkeypatch.undo()
 
 
+@pytest.fixture
+def passes(monkeypatch):
+    """How often a file was gone through byte by byte."""
+    counted = []
+    pieces = checked_text.CheckedText.pieces
+
+    def count(text):
+        yield from pieces(text)
+        counted.append(text.path.name)
+
+    monkeypatch.setattr(checked_text.CheckedText, "pieces", count)
+    return counted
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_only_pyarrow_goes_through_a_sound_file_until_a_line_is_asked_for(write, passes, name):
+    content = b"a,b\n" + b"1,2\n" * 300_000
+    table = read_table(write(gzip.compress(content, 1, mtime=0) if name.endswith("gz") else content, name))
+    assert passes == []
+    assert table.where(299_999) == f"{name} line 300001"
+    assert table.where(0) == f"{name} line 2"
+    assert passes == [name]
+
+
+_LONG = b"a,b\n" + b"1,2\n" * 300_000
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (_LONG + b"3,\0\n", "^t.csv.* line 300002 has a NUL byte"),
+        (_LONG + b"3,\xff\n", "^t.csv.* line 300002 is not utf-8"),
+        # Of two defects, the one that other text hides behind comes first.
+        (_LONG + b"3\n4,\xff\n", "^t.csv.* line 300003 is not utf-8"),
+        (_LONG + b"\xff\n", "^t.csv.* line 300002 is not utf-8"),
+        (_LONG + b"3\n", "^t.csv.* line 300002 has 1 cell"),
+        (_LONG + b'3,"4\n' + b"5,6\n", "a quote opened in row 300001 is never closed"),
+    ],
+)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_what_is_wrong_far_below_is_named(write, capfd, content, message, zipped):
+    path = write(gzip.compress(content, 1, mtime=0) if zipped else content, "t.csv" + ".gz" * zipped)
+    with pytest.raises(DataError, match=message):
+        read_table(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_cell_that_ends_in_a_line_break_is_not_an_open_quote(write):
+    assert cells(read_table(write('a,b\n1,"x\n"\n')))["b"] == ["x\n"]
+    assert cells(read_table(write('a,b\n1,"x ""y"" 5"" \n"')))["b"] == ['x "y" 5" \n']
+
+
+@pytest.mark.parametrize("damage", ["cut", "checksum", "middle"])
+def test_a_large_gzip_file_that_is_damaged_below_is_named(write, damage):
+    whole = bytearray(gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(300_000)), mtime=0))
+    if damage == "cut":
+        del whole[-9:]
+    else:
+        place = -8 if damage == "checksum" else -len(whole) // 3
+        whole[place] ^= 255
+    # As pyarrow gives up on deflate's errors in its own words, so does zlib; a cell's text may break first.
+    message = "is not a complete gzip file: " if damage != "middle" else "t.csv.gz"
+    with pytest.raises(DataError, match=message):
+        read_table(write(bytes(whole), "t.csv.gz"))
+
+
+def test_rows_are_named_where_the_file_is_gone_or_changed(write):
+    path = write("a,b\n1,2\n3,4\n")
+    gone, changed = read_table(path), read_table(path)
+    path.unlink()
+    assert gone.where(1) == "table.csv row 2"
+    write("a,b\n1,2\n\n3,4\n")
+    assert changed.where(1) == "table.csv row 2"
+
+
 def test_archives_in_several_parts_are_read_whole(write):
     path = write(gzip.compress(b"a,b\n1,2\n", mtime=0) + gzip.compress(b"3,4\n", mtime=0), "t.csv.gz")
     assert cells(read_table(path)) == {"a": ["1", "3"], "b": ["2", "4"]}
@@ -246,18 +321,27 @@ _BYTES = st.lists(
 )
 
 
-@given(content=_BYTES.map(b"".join), name=st.sampled_from(["any.csv", "any.tsv", "any.txt", "any.csv.gz"]))
-def test_any_bytes_are_a_table_or_a_sentence(tmp_path_factory, content, name):
+@given(
+    content=_BYTES.map(b"".join),
+    name=st.sampled_from(["any.csv", "any.tsv", "any.txt", "any.csv.gz"]),
+    piece=st.sampled_from([8, 2**20]),
+)
+def test_any_bytes_are_a_table_or_a_sentence(tmp_path_factory, content, name, piece):
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     try:
-        table = read_table(path)
+        with pytest.MonkeyPatch.context() as patch:
+            # With small pieces, the top of the file does not show what is wrong below.
+            patch.setattr(checked_text, "PIECE", piece)
+            table = read_table(path)
     except DataError as error:
         # One sentence, on one line.
         assert "\n" not in str(error)  # noqa: PT017
         assert "any" in str(error)  # noqa: PT017
         return
     assert {len(column) for column in table.columns.values()} == {table.rows}
+    assert b"\0" not in content
+    content.decode()
 
 
 _CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)

@@ -1,4 +1,4 @@
-"""What cells say: text, numbers and lists, from a file that may hold everything as text."""
+"""Cells as text, numbers or lists, whatever type the table holds them in."""
 
 import json
 import re
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from graphmix.tables.table import Table
 
-# What programs write where there is nothing. An id may be called so.
+# What programs write for a missing cell. As an id, these are ordinary names.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
-# Larger numbers are mistakes or stand for "missing", and their squares would drown all others.
+# Larger numbers are mistakes or stand for "missing", and their squares would dominate the standard deviation.
 LARGEST = 1e30
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity)$"
+_NUMBER_LIST = r"^\[[-+0-9.,eEinfaNIy\s]*\]$"
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 
 
@@ -21,10 +22,10 @@ class Numbers(NamedTuple):
     """A column as numbers.
 
     Attributes:
-        values: float64 `[rows]`, NaN where there is none.
-        wrong: rows of cells that are there but are no numbers.
-        huge: rows of numbers too large to mean anything; their values are NaN.
-        filled: how many cells are there.
+        values: float64 `[rows]`, NaN where a cell is missing or cannot be used.
+        wrong: the rows whose cell is neither missing nor a number.
+        huge: the rows whose number is beyond `LARGEST`; their values are NaN.
+        filled: how many cells are not missing.
     """
 
     values: NDArray[np.float64]
@@ -34,12 +35,12 @@ class Numbers(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """A column of lists, laid end to end.
+    """The items of all lists of a column, one after another.
 
     Attributes:
-        rows: int64 `[items]`, the row an item is of.
+        rows: int64 `[items]`, the row of each item.
         items: a pyarrow array `[items]` of strings or numbers.
-        filled: bool `[rows]`, where there is a list, be it empty.
+        filled: bool `[rows]`, whether a row has a list, possibly an empty one.
     """
 
     rows: NDArray[np.int64]
@@ -55,14 +56,14 @@ def is_text(column: Any) -> bool:
 
 
 def is_list(column: Any) -> bool:
-    """Whether a column holds lists, as only a Parquet file's can."""
+    """Whether a column has a list type; lists written as text do not count."""
     from pyarrow import types
 
     return bool(types.is_large_list(column.type))
 
 
 def as_text(column: Any) -> Any:
-    """Return cells `[rows]` as strings: stripped, and whole numbers without a point."""
+    """Return cells `[rows]` as strings, without outer spaces; whole numbers have no decimal point."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
@@ -75,7 +76,7 @@ def as_text(column: Any) -> Any:
 
 
 def present(text: Any) -> Any:
-    """Return strings `[rows]` with null for those that say there is nothing."""
+    """Return strings `[rows]`, with null for those that mean missing, such as `NA`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -84,7 +85,7 @@ def present(text: Any) -> Any:
 
 
 def as_words(column: Any) -> Any:
-    """Return cells `[rows]` as names of classes or categories: null where missing; truth values in one spelling."""
+    """Return cells `[rows]` as names of classes or categories; null where missing, booleans in lower case."""
     import pyarrow.compute as pc
 
     text = present(as_text(column))
@@ -93,12 +94,12 @@ def as_words(column: Any) -> Any:
 
 
 def as_numbers(table: Table, name: str) -> Numbers:
-    """Read a column's cells as numbers; once, however often it is asked for."""
+    """Read a column's cells as numbers; parsed once per table."""
     return table.parsed(name, _parse_numbers)
 
 
 def number_lists(table: Table, name: str) -> Lists | None:
-    """Read a column's cells as lists of numbers: Parquet's, or `[0.1, 0.2]`; None where one is something else."""
+    """Read a column's cells as lists of numbers: a list type, or text like `[0.1, 0.2]`; None if a cell is not one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -108,7 +109,7 @@ def number_lists(table: Table, name: str) -> Lists | None:
     if not is_text(column):
         return None
     text = present(pc.utf8_trim_whitespace(column))
-    if not pc.all(pc.match_substring_regex(text, r"^\[[-+0-9.,eEinfaNIy\s]*\]$")).as_py():
+    if not pc.all(pc.match_substring_regex(text, _NUMBER_LIST)).as_py():
         return None
     bare = pc.replace_substring_regex(pc.utf8_trim(text, "[] \t\r\n"), r"\s*,\s*|\s+", ",")
     lists = _flat(pc.split_pattern(bare.cast(pa.large_string()), ","))
@@ -122,15 +123,15 @@ def number_lists(table: Table, name: str) -> Lists | None:
 
 
 def string_lists(table: Table, name: str, separator: str | None) -> Lists | None:
-    """Read a column's cells as lists of words: Parquet's, `["a", "b"]`, or words with a separator between them.
+    """Read a column's cells as lists of words: a list type, text like `["a", "b"]`, or words between separators.
 
     Args:
-        table: the file.
+        table: the table.
         name: the column.
-        separator: what to split at where the cells are not in brackets; a space splits at any white space.
+        separator: where to split text that is not in brackets; a space stands for any white space.
 
     Returns:
-        Stripped words, empty ones left out; None where cells are neither in brackets nor to be split.
+        The words without outer spaces and without empty ones; None if cells have no brackets and no separator is given.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -149,7 +150,7 @@ def string_lists(table: Table, name: str, separator: str | None) -> Lists | None
 
 
 def separator_of(text: Any, candidates: str = ";|") -> str | None:
-    """Find what stands between the words of a cell: the first candidate that most cells `[rows]` have."""
+    """Return the first candidate that more than half of the filled cells `[rows]` contain; None if there is none."""
     import pyarrow.compute as pc
 
     filled = len(text) - text.null_count
@@ -161,11 +162,22 @@ def separator_of(text: Any, candidates: str = ";|") -> str | None:
 
 
 def to_bools(mask: Any) -> NDArray[np.bool_]:
-    """Return a pyarrow mask as numpy's `[rows]`, null as False."""
+    """Return a pyarrow mask `[rows]` as a numpy array; null becomes False."""
     import pyarrow.compute as pc
 
     values: NDArray[np.bool_] = np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
     return values
+
+
+def first_other_than_list(table: Table, name: str) -> int:
+    """Return the first row whose text is not like `[0.1, 0.2]`; 0 if there is none, or if the column is not text."""
+    import pyarrow.compute as pc
+
+    column = table.column(name)
+    if not is_text(column):
+        return 0
+    unlike = to_bools(pc.invert(pc.match_substring_regex(present(pc.utf8_trim_whitespace(column)), _NUMBER_LIST)))
+    return int(unlike.argmax())
 
 
 def _parse_numbers(table: Table, name: str) -> Numbers:
@@ -218,7 +230,7 @@ def _inner(column: Any) -> Any:
 
 
 def _flat(column: Any) -> Lists:
-    """Lay a column of lists end to end."""
+    """Return the items of a column of lists."""
     import pyarrow.compute as pc
 
     array = column.combine_chunks()
@@ -236,7 +248,7 @@ def _tidy(lists: Lists) -> Lists:
 
 
 def _parsed_list(cell: str) -> list[str]:
-    """Take a list apart: JSON's, or Python's with its single quotes."""
+    """Parse a list as JSON writes it, or as Python does, with single quotes."""
     try:
         items = json.loads(cell)
     except (ValueError, RecursionError):

@@ -1,9 +1,13 @@
-"""The bytes of a text table, decoded, checked and counted a piece at a time, before anything is made of them."""
+"""The slow, careful way through a text file: decodes it piece by piece and names the line of a defect.
+
+A table is read by pyarrow, which does not say where text is invalid. This pass runs when pyarrow fails, when a look at
+what it read raises a doubt, and for text that must be converted to UTF-8.
+"""
 
 import codecs
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +22,18 @@ _QUOTE, _BREAK = b'"\n'
 
 
 class CheckedText:
-    """A file's text, without a byte-order mark and without empty lines on top.
+    """A file's text, without a byte-order mark and without empty lines at the top.
+
+    The counts are those of the pieces read so far.
 
     Attributes:
         path: the file.
-        encoding: what it is in.
-        is_utf8: whether that is UTF-8, so that its bytes can be read as they are.
-        skipped: how many empty lines were on top.
+        encoding: the encoding the user named.
+        is_utf8: whether that is UTF-8, so that pyarrow can read the file as it is.
+        is_whole: whether the text was read to its end.
+        skipped: how many empty lines were at the top.
         quotes: how many quotation marks there are.
-        ending: the last character that ends no line.
+        ending: the last character that is not a line break.
     """
 
     def __init__(self, path: Path, encoding: str) -> None:
@@ -37,6 +44,7 @@ class CheckedText:
             raise DataError(f"there is no encoding {encoding!r}; try utf-8, latin-1 or utf-16") from error
         self.path, self.encoding = path, encoding
         self.is_utf8 = codecs.lookup(encoding).name == UTF8
+        self.is_whole = False
         self.skipped = self.quotes = 0
         self.ending = b""
         self._breaks = self._trailing = self._since_break = 0
@@ -44,23 +52,32 @@ class CheckedText:
 
     @property
     def lines(self) -> int:
-        """How many lines were read, empty ones at the end not counted."""
+        """The number of lines, without empty lines at the end."""
         return self.skipped + self._breaks + 1
 
-    def pieces(self) -> Iterator[bytes]:
-        """Read the text, once, as pieces of UTF-8.
+    def pieces(self) -> Generator[bytes, None, None]:
+        """Read the text as pieces of UTF-8; may be called once.
 
         Raises:
-            DataError: it is not in this encoding, not text, or has a line that no row can be as long as.
+            DataError: the text is not in this encoding, has a NUL byte, or has a line too long for a row.
         """
-        self._decoder.reset()
         with _open(self.path) as raw:
             while piece := raw.read(PIECE):
                 yield from self._checked(piece, self._decode(piece, final=False))
             yield from self._checked(b"", self._decode(b"", final=True))
+        self.is_whole = True
+
+    def whole(self) -> "CheckedText":
+        """Return this text, or a fresh copy of it, read to the end; raises what `pieces` raises."""
+        if self.is_whole:
+            return self
+        text = CheckedText(self.path, self.encoding)
+        for _ in text.pieces():
+            pass
+        return text
 
     def find_line(self, first: int, wanted: bytes) -> int | None:
-        """Find the first line, at a number or below, that reads so."""
+        """Return the number of the first line that equals `wanted`, from line `first` on; None if there is none."""
         number, rest = self.skipped + 1, b""
         for piece in CheckedText(self.path, self.encoding).pieces():
             *lines, rest = (rest + piece).split(b"\n")
@@ -71,7 +88,10 @@ class CheckedText:
         return number if number >= first and rest.rstrip(b"\r") == wanted else None
 
     def find_large_row(self, largest: int) -> int | None:
-        """Find the line on which a row begins that is larger than so many bytes, of which a piece has no more."""
+        """Return the line on which the first row of more than `largest` bytes begins; None if there is none.
+
+        A piece must not be larger than `largest`.
+        """
         begins, size, inside = self.skipped + 1, 0, 0
         line = begins
         for piece in CheckedText(self.path, self.encoding).pieces():
@@ -104,8 +124,8 @@ class CheckedText:
         if b"\0" in text:
             line = self._line_at(text, text.index(0))
             raise DataError(
-                f"{self.path.name} line {line} has a NUL byte, so this is not a text table; if it is text in UTF-16, "
-                "say --encoding utf-16"
+                f"{self.path.name} line {line} has a NUL byte, so it is not a text table; if it is UTF-16, set "
+                "`encoding` to utf-16"
             )
         if text:
             self._count(text)
@@ -131,14 +151,14 @@ class CheckedText:
         line = self._line_at(error.object, error.start)
         found = f"{self.path.name} line {line} is not {self.encoding}: {error.reason}"
         if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return f"{found}; it begins as UTF-16 does: say --encoding utf-16"
-        return f"{found}; if it was saved by Excel on Windows or is old, say --encoding latin-1"
+            return f"{found}; the file begins like UTF-16: set `encoding` to utf-16"
+        return f"{found}; for an old file, or one saved by Excel on Windows, set `encoding` to latin-1"
 
 
 def too_large(path: Path, line: int | None, largest: int) -> str:
-    """Say that a row is too large to be one."""
+    """Return the message for a row above the size limit."""
     where = path.name if line is None else f"{path.name} line {line}"
-    return f"{where}: a row is larger than {largest / 2**20:g} MiB; shorten its text, or close a quote left open"
+    return f"{where}: a row is larger than {largest / 2**20:g} MiB; shorten its text, or close an open quote"
 
 
 def is_gzipped(path: Path) -> bool:

@@ -1,4 +1,7 @@
-"""CSV and its kin, cell by cell as text: separators, encodings, line ends, and what can be wrong with each."""
+"""CSV, TSV and similar text files: pyarrow reads them, and every cell stays text.
+
+What can be wrong with a file is found out only after pyarrow has failed, or if what it read looks wrong.
+"""
 
 import contextlib
 import csv
@@ -6,73 +9,91 @@ import gzip
 import io
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import LARGEST_ROW, PIECE, UTF8, CheckedText, is_gzipped, too_large
 from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
-# Small blocks are faster to parse, and enough for nearly every file; a row must fit into one.
+# pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 BLOCKS = (2**22, LARGEST_ROW)
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
+_GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the top of a file says about the rest.
+
+    Attributes:
+        separator: the character between cells.
+        names: the columns.
+        skipped: how many empty lines are above the header in the file that pyarrow reads.
+        has_bare_returns: whether lines may end in a carriage return alone.
+    """
+
+    separator: str
+    names: list[str]
+    skipped: int
+    has_bare_returns: bool
 
 
 def read_delimited(path: Path, ending: str, encoding: str) -> Table:
-    """Read a CSV, TSV or text file, plain or gzipped, with every cell as text.
+    """Read a CSV, TSV or text file, plain or gzipped.
 
     Args:
         path: the file.
-        ending: what its name ends in, without `.gz`: a key of `SEPARATORS`.
-        encoding: any of Python's, say `latin-1`.
+        ending: the end of its name without `.gz`: a key of `SEPARATORS`.
+        encoding: any that Python knows, for example `latin-1`.
 
     Raises:
-        DataError: the file is not such a table; the message says where.
+        DataError: the file is not such a table; the message names the line where possible.
     """
     text = CheckedText(path, encoding)
     try:
-        with _checked_file(text) as (file, head):
-            separator, names = _header(head.decode(UTF8, errors="ignore"), path, ending)
-            if text.lines == text.skipped + 1 and b"\r" not in head.rstrip():
-                raise DataError(f"{path} has a header but no rows")
-            columns, rows = _parse(text, file, separator, names)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file: {error}") from error
+        with _as_utf8(text) as (file, head):
+            layout = _find_layout(text, head, ending)
+            columns, rows = _parse(text, file, layout)
+        _check_cells(text, columns)
+    except _GZIP_ERRORS as error:
+        raise DataError(f"{path} is not a complete gzip file: {error}") from error
     if not rows:
         raise DataError(f"{path} has a header but no rows")
-    if text.quotes % 2 and text.ending != b'"' and "\n" in columns[names[-1]][-1].as_py():
-        raise DataError(f"{path}: a quote is opened in row {rows} and never closed, so that row swallows the rest")
-    return Table(path.name, columns, rows, count_lines=lambda: text.lines, decimal="," if separator == ";" else ".")
+    decimal = "," if layout.separator == ";" else "."
+    return Table(path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal)
 
 
 @contextlib.contextmanager
-def _checked_file(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
-    """Read a file's text through once; give a file that holds it in UTF-8, and its first piece.
+def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
+    """Give a file that holds the text in UTF-8, and the first piece of its text.
 
-    pyarrow reads in a thread of its own, so it must not be handed a stream of ours: Python may be gone before it ends.
+    pyarrow reads in a thread of its own that may outlive the interpreter, so it is given a file, never a Python stream.
     """
-    pieces = text.pieces()
-    head = next(pieces, b"")
-    if text.is_utf8:
-        for _ in pieces:
-            pass
-        yield text.path, head
-        return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as copy:
-        copy.write(head)
-        copy.writelines(pieces)
-        copy.flush()
-        yield Path(copy.name), head
+    with contextlib.closing(text.pieces()) as pieces:
+        head = next(pieces, b"")
+        if text.is_utf8:
+            yield text.path, head
+            return
+        with tempfile.NamedTemporaryFile(suffix=".csv") as copy:
+            copy.write(head)
+            copy.writelines(pieces)
+            copy.flush()
+            yield Path(copy.name), head
 
 
-def _header(head: str, path: Path, ending: str) -> tuple[str, list[str]]:
-    """Find the separator and the columns' names in the first piece of a file."""
-    if not head.strip():
+def _find_layout(text: CheckedText, head: bytes, ending: str) -> _Layout:
+    """Find the separator and the names of the columns in the first piece of a file."""
+    path, decoded = text.path, head.decode(UTF8, errors="ignore")
+    if not decoded.strip():
         raise DataError(f"{path} is empty")
-    # Only a cell in quotes can hold a separator.
-    first = head.replace("\r", "\n").partition("\n")[0]
+    first = decoded.replace("\r", "\n").partition("\n")[0]
+    # A separator inside quotes is part of a name.
     bare = "".join(first.split('"')[::2])
     candidates = SEPARATORS[ending]
     if ending == ".txt":
@@ -80,55 +101,86 @@ def _header(head: str, path: Path, ending: str) -> tuple[str, list[str]]:
     else:
         separator = next((candidate for candidate in candidates if candidate in bare), candidates[0])
     try:
-        names = [name.strip() for name in next(csv.reader(io.StringIO(head, newline=""), delimiter=separator))]
+        names = [name.strip() for name in next(csv.reader(io.StringIO(decoded, newline=""), delimiter=separator))]
     except csv.Error as error:
         raise DataError(f"{path}: its first line is not a header: {error}") from error
-    if first == head and len(head) > PIECE // 2:
+    if first == decoded and len(decoded) > PIECE // 2:
         raise DataError(f"{path}: its header is longer than {PIECE // 2**20} MiB")
     check_names(names, str(path))
-    return separator, names
+    # The empty lines were left out of a copy in UTF-8.
+    return _Layout(separator, names, text.skipped if text.is_utf8 else 0, b"\r" in head.rstrip())
 
 
-def _parse(text: CheckedText, file: Path, separator: str, names: list[str]) -> tuple[dict[str, Any], int]:
-    """Return the columns, and how many rows they have."""
+def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, Any], int]:
+    """Return the columns and the number of rows."""
     import pyarrow as pa
 
     for block in BLOCKS:
-        ragged: list[Any] = []
         try:
-            table = _read(text, file, separator, names, block, ragged)
+            table = _read(file, layout, block)
         except pa.ArrowInvalid as error:
-            if ragged:
-                raise DataError(_ragged(text, ragged[0])) from error
-            if "straddling" not in str(error):
-                raise DataError(f"{text.path} cannot be read as a table: {one_line(error)}") from error
-            continue
-        return {name: table.column(name) for name in names}, table.num_rows
-    raise DataError(too_large(text.path, text.find_large_row(block), block))
+            if _is_too_large(error) and block != BLOCKS[-1]:
+                continue
+            raise DataError(_diagnosis(text, file, layout)) from error
+        except OSError:
+            # The pass names a damaged gzip file in better words than pyarrow.
+            text.whole()
+            raise
+        return {name: table.column(name) for name in layout.names}, table.num_rows
+    raise AssertionError("the last block either suffices or raises")
 
 
-def _read(text: CheckedText, file: Path, separator: str, names: list[str], block: int, ragged: list[Any]) -> Any:
-    """Have pyarrow read a file; rows of another length than the header's are added to `ragged`."""
+def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
+    """Let pyarrow read a file in blocks of so many bytes; `refuse` is called with rows of the wrong length."""
     import pyarrow as pa
     from pyarrow import csv
+
+    reading = csv.ReadOptions(
+        # One thread takes less time altogether, and only then does pyarrow number invalid rows.
+        use_threads=False,
+        block_size=block,
+        column_names=layout.names,
+        skip_rows=layout.skipped,
+        skip_rows_after_names=1,
+    )
+    parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=refuse)
+    converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.names})
+    with pa.input_stream(str(file), compression="gzip" if is_gzipped(file) else None) as stream:
+        return csv.read_csv(stream, reading, parsing, converting)
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Whether pyarrow failed because a row did not fit into a block."""
+    return "straddling" in str(error)
+
+
+def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
+    """Say why pyarrow could not read a file.
+
+    Raises:
+        DataError: the text itself is at fault: its encoding, a NUL byte, or a line too long for a row.
+    """
+    import pyarrow as pa
+
+    # First, because pyarrow can hand over a row only if its text is valid.
+    whole = text.whole()
+    if whole.lines == whole.skipped + 1 and not layout.has_bare_returns:
+        return f"{whole.path} has a header but no rows"
+    ragged: list[Any] = []
 
     def refuse(row: Any) -> str:
         ragged.append(row)
         return "error"
 
-    reading = csv.ReadOptions(
-        # One thread, because only then are wrong rows numbered.
-        use_threads=False,
-        block_size=block,
-        column_names=names,
-        # A copy has no empty lines on top.
-        skip_rows=text.skipped if text.is_utf8 else 0,
-        skip_rows_after_names=1,
-    )
-    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=refuse)
-    converting = csv.ConvertOptions(column_types={name: pa.string() for name in names})
-    with pa.input_stream(str(file), compression="gzip" if is_gzipped(file) else None) as stream:
-        return csv.read_csv(stream, reading, parsing, converting)
+    for block in BLOCKS:
+        try:
+            _read(file, layout, block, refuse)
+        except pa.ArrowInvalid as error:
+            if ragged:
+                return _ragged(whole, ragged[0])
+            if not _is_too_large(error):
+                return f"{whole.path} cannot be read as a table: {one_line(error)}"
+    return too_large(whole.path, whole.find_large_row(BLOCKS[-1]), BLOCKS[-1])
 
 
 def _ragged(text: CheckedText, row: Any) -> str:
@@ -137,3 +189,42 @@ def _ragged(text: CheckedText, row: Any) -> str:
     where = f"line {line}" if line is not None else f"row {row.number - 1}"
     fault = f"has {counted(row.actual_columns, 'cell')}, but the header names {row.expected_columns}"
     return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}"
+
+
+def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
+    """Look at what pyarrow read for two defects that it accepts: NUL bytes, and a quote that is never closed.
+
+    Raises:
+        DataError: there is one.
+    """
+    if any(map(_has_nul, columns.values())):
+        # This raises, with the line; the next line is for a file that was changed meanwhile.
+        text.whole()
+        raise DataError(f"{text.path} has a NUL byte, so it is not a text table")
+    last = list(columns.values())[-1]
+    if len(last) and "\n" in last[-1].as_py():
+        whole = text.whole()
+        if whole.quotes % 2 and whole.ending != b'"':
+            raise DataError(
+                f"{text.path}: a quote opened in row {len(last)} is never closed, so that row contains the rest of "
+                "the file"
+            )
+
+
+def _has_nul(column: Any) -> bool:
+    """Whether a NUL byte is in a column of strings `[rows]`."""
+    for chunk in column.chunks:
+        _, offsets, letters = chunk.buffers()
+        if letters is not None and len(chunk):
+            bounds = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
+            if not np.frombuffer(letters, np.uint8)[slice(*bounds)].all():
+                return True
+    return False
+
+
+def _count_lines(text: CheckedText) -> int | None:
+    try:
+        return text.whole().lines
+    except (DataError, OSError, *_GZIP_ERRORS):
+        # The file was changed or removed since it was read; messages then name rows, not lines.
+        return None

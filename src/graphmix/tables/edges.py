@@ -1,4 +1,4 @@
-"""The table of edges: whom they join, and how strongly."""
+"""The table of edges: the nodes they join, and their weights."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from graphmix.tables.nodes import read_ids
 from graphmix.tables.table import NAMED, Table, counted, shortened
 
 WEIGHT = "weight"
-# What the two columns are called, the likeliest first.
+# Usual names of the two columns, the most likely first.
 _ENDS = (
     ("source", "target"),
     ("src", "dst"),
@@ -30,16 +30,16 @@ _ENDS = (
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """Edges as the user wrote them down.
+    """Edges as they are in the user's table.
 
     Attributes:
         table: all columns.
         source: ids, a pyarrow array of large strings `[edges]`.
-        target: the same for the other end.
-        weights: float64 `[edges]`, finite and not negative; None where there is no such column.
-        source_column: the column the sources are of.
-        target_column: the column the targets are of.
-        weight_column: the weights' column, if there is one.
+        target: the ids of the other end.
+        weights: float64 `[edges]`, finite and not negative; None if there is no such column.
+        source_column: the column of `source`.
+        target_column: the column of `target`.
+        weight_column: the column of `weights`, or None.
     """
 
     table: Table
@@ -52,18 +52,18 @@ class EdgeTable:
 
     @property
     def used(self) -> set[str]:
-        """The columns that are no features."""
+        """The columns that cannot be features."""
         return {each for each in (self.source_column, self.target_column, self.weight_column) if each is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Edges between nodes that are there.
+    """Edges whose ends are known nodes.
 
     Attributes:
-        pairs: int64 `[2, kept]`, node numbers, a column for each row kept, loops and repeats with the rest.
-        kept: int64 `[kept]`, the rows of the edge table.
-        notes: what the user should know.
+        pairs: int64 `[2, kept]`, node numbers; loops and repeated edges are still included.
+        kept: int64 `[kept]`, the rows of the edge table that these edges come from.
+        notes: sentences for the user.
     """
 
     pairs: NDArray[np.int64]
@@ -79,18 +79,18 @@ def read_edges(
     weight: str | None = None,
     encoding: str = UTF8,
 ) -> EdgeTable:
-    """Read a table with one edge to a row.
+    """Read a table with one edge in each row.
 
     Args:
         edges: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
-        source: the column of one end's ids; when not given, one called source, src, from, citing or the like, or else
-            the first.
-        target: the same for the other end: target, dst, to, cited, or the second.
-        weight: the column of weights; when not given, one called weight, if there is one.
-        encoding: of a text file.
+        source: the column of one end's ids; by default one called source, src, from, citing or similar, otherwise the
+            first.
+        target: the column of the other end's ids; by default target, dst, to, cited or similar, otherwise the second.
+        weight: the column of weights; by default the one called weight, if it exists.
+        encoding: the encoding of a text file.
 
     Raises:
-        DataError: the file, an id or a weight is wrong; the message names the line.
+        DataError: the table, an id or a weight is invalid; the message names the line.
     """
     table = read_table(edges, "edges", encoding)
     source, target = find_ends(table, source, target, {weight})
@@ -104,17 +104,17 @@ def read_edges(
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:
-    """Find the edges' ends among the nodes.
+    """Find the ends of edges among the nodes.
 
-    Ids that differ from the nodes' only by the `.0` that programs add to whole numbers are taken as the same.
+    Some programs add `.0` to whole numbers; ids that differ from a node's only by that are treated as equal.
 
     Args:
         ids: `[nodes]`, all different.
-        edges: whose ends to find.
-        ignore_unknown: leave out edges with an end that is not among the nodes.
+        edges: the edges.
+        ignore_unknown: leave out edges with an unknown end instead of raising.
 
     Raises:
-        DataError: an edge has such an end; the message names the first ones.
+        DataError: an edge has an unknown end; the message names the first ones.
     """
     import pyarrow as pa
 
@@ -125,12 +125,12 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
         whole = _numbered(*(_without_point(each) for each in (known, edges.source, edges.target)))
         if (whole < 0).sum() < (pairs < 0).sum():
             pairs = whole
-            notes.append(f"{edges.table.name}: ids like 12.0 are taken as 12, to match the nodes' ids")
+            notes.append(f"{edges.table.name}: ids like 12.0 are read as 12 to match the ids of the nodes")
     lost = np.flatnonzero((pairs < 0).any(axis=0))
     if len(lost):
         if not ignore_unknown:
             raise DataError(_unknown(edges, pairs, lost))
-        notes.append(f"{counted(len(lost), 'edge')} left out, naming nodes that are not there")
+        notes.append(f"{counted(len(lost), 'edge')} left out because an end is not among the nodes")
     kept = np.flatnonzero((pairs >= 0).all(axis=0))
     pairs = np.ascontiguousarray(pairs[:, kept])
     return Matched(pairs, kept, (*notes, *_direction_notes(pairs, len(ids))))
@@ -139,10 +139,16 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
 def find_ends(
     table: Table, source: str | None, target: str | None, taken: Collection[str | None] = ()
 ) -> tuple[str, str]:
-    """Find the columns of both ends, where they are not named, among those not taken for something else.
+    """Find the columns of both ends.
+
+    Args:
+        table: the table.
+        source: the column of one end, or None to find it.
+        target: the column of the other end, or None to find it.
+        taken: columns that hold something else.
 
     Raises:
-        DataError: there are no two such columns.
+        DataError: a named column does not exist, or two columns cannot be found.
     """
     for name in (source, target):
         if name is not None:
@@ -163,22 +169,20 @@ def find_ends(
 
 def _weights(table: Table, name: str) -> NDArray[np.float64]:
     numbers = as_numbers(table, name)
-    column = table.column(name)
     faults = (
         (numbers.wrong, "is not a number"),
         (numbers.huge, "is too large for a weight"),
-        (np.flatnonzero(np.isnan(numbers.values)), "is missing; every edge needs a weight, or none"),
-        (np.flatnonzero(numbers.values < 0), "is negative; a weight is 0 or more"),
+        (np.flatnonzero(np.isnan(numbers.values)), "is missing; give every edge a weight, or remove the column"),
+        (np.flatnonzero(numbers.values < 0), "is negative; a weight must be at least 0"),
     )
     for rows, fault in faults:
         if len(rows):
-            row = int(rows[0])
-            raise DataError(f"{table.where(row)}: {shortened(column[row])} in column {name!r} {fault}")
+            raise DataError(f"{table.locate(int(rows[0]), name)} {fault}")
     return numbers.values
 
 
 def _numbered(ids: Any, source: Any, target: Any) -> NDArray[np.int64]:
-    """Number ends by their place among the ids, -1 for unknown: int64 `[2, edges]`."""
+    """Replace the ends' ids by node numbers, -1 if unknown: int64 `[2, edges]`."""
     import pyarrow.compute as pc
 
     ends = [pc.fill_null(pc.index_in(end, value_set=ids), -1).to_numpy() for end in (source, target)]
@@ -201,11 +205,11 @@ def _unknown(edges: EdgeTable, pairs: NDArray[np.int64], lost: NDArray[np.int64]
             break
     named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in list(first.items())[:NAMED])
     rows = counted(len(lost), "edge names a node", "edges name nodes")
-    return f"{rows} not among the nodes: {named}{', …' if len(first) > NAMED else ''}; --ignore-unknown leaves them out"
+    return f"{rows} not among the nodes: {named}{', …' if len(first) > NAMED else ''}; `ignore_unknown` leaves them out"
 
 
 def _direction_notes(pairs: NDArray[np.int64], nodes: int) -> list[str]:
-    """Say what becomes of edges `[2, kept]` in a graph that has no directions, loops or repeats."""
+    """Say what happens to edges `[2, kept]` in a graph without directions, loops and repeated edges."""
     notes = []
     source, target = pairs[:, pairs[0] != pairs[1]]
     loops = pairs.shape[1] - len(source)

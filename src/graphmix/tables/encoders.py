@@ -1,4 +1,4 @@
-"""Columns into features: learned from one table, applied to others, and kept as plain data in between."""
+"""From columns to features: fitted to one table, applied to others, stored as plain JSON data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphmix.errors import DataError
-from graphmix.tables.kinds import NUMBER
-from graphmix.tables.numeric import Embedding, Number
+from graphmix.tables.kinds import NUMBER, Column, column_class
 from graphmix.tables.stored import member, text
 from graphmix.tables.table import Table, shortened
-from graphmix.tables.words import Category, Text, Tokens
 
 VERSION = 1
-Column = Number | Embedding | Category | Tokens | Text
-_COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (Number, Category, Text, Embedding, Tokens)}
 
 
 @dataclass(frozen=True)
@@ -24,10 +20,10 @@ class Encoded:
     """A table as features.
 
     Attributes:
-        x: float32 `[rows, features]`, finite; a row's numbers together have length about 1, as has each embedding; a
-            category is a 1; keywords and text sum to 1.
-        notes: what was missing, new or odd, in sentences.
-        unseen: by column, how many categories or words were none of those kept in training: new ones and rare ones.
+        x: float32 `[rows, features]`, finite. All number columns together have length about 1, and so has each
+            embedding; a category is a 1; keywords and text sum to 1.
+        notes: sentences on what was missing, new or unusual.
+        unseen: by column, how many categories or words were not learned in training because they were rare or new.
     """
 
     x: sp.csr_array
@@ -37,23 +33,28 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoders:
-    """What was learned of every column that is a feature; `fit` makes one.
+    """What was learned from every column that becomes features.
 
     Attributes:
-        columns: numbers first, then the others in the file's order.
+        columns: numbers first, then the others in the table's order.
     """
 
     columns: tuple[Column, ...]
 
     @classmethod
     def fit(cls, table: Table, kinds: Mapping[str, str]) -> "Encoders":
-        """Learn from a table's columns, each of a kind that `choose_kinds` found.
+        """Learn from a table's columns.
+
+        Args:
+            table: the table.
+            kinds: a kind for each column, as `choose_kinds` returns them.
+
 
         Raises:
-            DataError: a column is not of its kind.
+            DataError: a column cannot be of its kind.
         """
         order = sorted(kinds, key=lambda name: kinds[name] != NUMBER)
-        return cls(tuple(_COLUMNS[kinds[name]].fit(table, name) for name in order))
+        return cls(tuple(column_class(kinds[name]).fit(table, name) for name in order))
 
     @property
     def feature_names(self) -> list[str]:
@@ -62,14 +63,14 @@ class Encoders:
 
     @property
     def width(self) -> int:
-        """How many features there are; none, if no column holds a word twice."""
+        """The number of features; 0 if no word of any column occurs in two rows."""
         return sum(len(column.feature_names) for column in self.columns)
 
     def encode(self, table: Table) -> Encoded:
         """Turn a table into features.
 
         Raises:
-            DataError: a column is missing, or holds something else than it did in training.
+            DataError: a column is missing, or is no longer of its kind.
         """
         for column in self.columns:
             if column.name not in table.columns and column.name not in table.ignored:
@@ -81,15 +82,15 @@ class Encoders:
         notes: list[str] = []
         unseen: dict[str, int] = {}
         for column in self.columns:
-            part, said, new = column.encode(table)
-            parts.append(part)
-            notes.extend(said)
-            if new:
-                unseen[column.name] = new
+            encoded = column.encode(table)
+            parts.append(encoded.x)
+            notes.extend(encoded.notes)
+            if encoded.unseen:
+                unseen[column.name] = encoded.unseen
         return Encoded(self._joined(parts, table.rows), tuple(notes), unseen)
 
     def _joined(self, parts: list[Any], rows: int) -> sp.csr_array:
-        """Put the columns' features side by side; those that are numbers share one length."""
+        """Put the columns' features side by side; the numbers are scaled to length about 1 together."""
         numeric = sum(column.kind == NUMBER for column in self.columns)
         blocks = [sp.csr_array(part) for part in parts[numeric:]]
         if numeric:
@@ -104,29 +105,28 @@ class Encoders:
 
     @classmethod
     def from_json(cls, value: Any) -> "Encoders":
-        """Read back what `to_json` returned.
+        """Read what `to_json` returned.
 
         Raises:
-            DataError: it is damaged, or from a later version.
+            DataError: it is damaged, or of another version.
         """
         version = member(value, "version")
         if version != VERSION:
-            raise DataError(f"these feature encoders are of version {shortened(version)}; this one reads {VERSION}")
+            raise DataError(
+                f"the feature encoders have version {shortened(version)}, but this graphmix reads version {VERSION}"
+            )
         stored = member(value, "columns")
         if not isinstance(stored, list):
             raise DataError("the feature encoders are damaged: columns is not a list")
         columns = tuple(_column(each, place) for place, each in enumerate(stored, start=1))
         kinds = [column.kind == NUMBER for column in columns]
         if len({column.name for column in columns}) < len(columns) or kinds != sorted(kinds, reverse=True):
-            raise DataError("the feature encoders are damaged: a column comes twice or in the wrong place")
+            raise DataError("the feature encoders are damaged: a column is repeated or in the wrong place")
         return cls(columns)
 
 
 def _column(stored: Any, place: int) -> Column:
     try:
-        kind = text(stored, "kind")
-        if kind not in _COLUMNS:
-            raise DataError(f"there is no kind {shortened(kind)}")
-        return _COLUMNS[kind].from_json(stored)
+        return column_class(text(stored, "kind")).from_json(stored)
     except DataError as error:
         raise DataError(f"the feature encoders are damaged: column {place}: {error}") from error

@@ -1,4 +1,4 @@
-"""A table of links to classify: their ends, their labels, and which of them to train on."""
+"""A table of links to classify: their ends, their labels, and their parts of the split."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from graphmix.tables.table import Table
 
 @dataclass(frozen=True, eq=False)
 class LinkTable:
-    """Links as the user wrote them down; all other columns are features.
+    """Links as they are in the user's table.
 
     Attributes:
         table: all columns.
-        users: whom the links join, each once, in the order they first come.
+        users: the ids of the nodes that the links join, each once, in order of appearance.
         ends: int64 `[2, links]`, places in `users`.
-        labels: `[links]`, class names; None where there is none.
-        split: `[links]`, train, val, test or None; None as a whole where no column was named.
-        used: the columns that are no features.
+        labels: `[links]`, class names, or None for an unlabeled link.
+        split: `[links]`, train, val, test or None; None altogether if no column was named.
+        used: the columns that cannot be features.
     """
 
     table: Table
@@ -46,19 +46,19 @@ def read_labeled_links(
     encoding: str = UTF8,
     taken: Collection[str | None] = (),
 ) -> LinkTable:
-    """Read a table with one link to a row; repeats, links back and links to oneself are links of their own.
+    """Read a table with one link in each row; repeated links, reverse links and loops are separate links.
 
     Args:
         links: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
         label: the column of labels; an empty cell is an unlabeled link.
-        split: a column that says train, val or test.
-        source: the column of one end's ids, found as by `read_edges`.
-        target: the same for the other end.
-        encoding: of a text file.
-        taken: columns known to hold something else than ends.
+        split: a column of train, val or test.
+        source: the column of one end's ids; by default found as in `read_edges`.
+        target: the column of the other end's ids.
+        encoding: the encoding of a text file.
+        taken: columns that are known not to be ends.
 
     Raises:
-        DataError: the file, an id or a part of the split is wrong; the message names the line.
+        DataError: the table, an id or a part of the split is invalid; the message names the line.
     """
     import pyarrow as pa
 
@@ -69,7 +69,7 @@ def read_labeled_links(
         if is_list(table.column(name)):
             raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and splits are single values")
     if len(set(named)) < len(named):
-        raise DataError(f"{table.name}: one column cannot be ends, labels and split at once; name one for each")
+        raise DataError(f"{table.name}: one column cannot be ends, labels and split at once; name a column for each")
     both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()
     ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()

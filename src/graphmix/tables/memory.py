@@ -21,7 +21,7 @@ def read_memory(source: Any, name: str) -> Table:
     except pa.ArrowException as error:
         raise DataError(f"{name} cannot be read: {one_line(error)}") from error
     if not table.num_rows:
-        raise DataError(f"{name} has columns but no rows")
+        raise DataError(f"{name} has no rows")
     return Table(name, columns, table.num_rows, ignored, in_memory=True)
 
 
@@ -41,8 +41,8 @@ def to_arrow(source: Any, name: str) -> Any:
         return pa.Table.from_pandas(source, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError) as error:
         # pyarrow names the column in a second argument.
-        said = "; ".join(str(part) for part in error.args)
-        raise DataError(f"{name} cannot be read: {' '.join(said.split())}") from error
+        said = " ".join("; ".join(str(part) for part in error.args).split())
+        raise DataError(f"{name} cannot be read: {said}; the cells of a column must have one type") from error
 
 
 def _is_dataframe(source: Any) -> bool:

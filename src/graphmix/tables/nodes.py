@@ -1,4 +1,4 @@
-"""The table of nodes: their ids, their labels, and which of them to train on."""
+"""The table of nodes: their ids, their labels, and their parts of the split."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -24,24 +24,24 @@ PARTS = {
     "test": TEST,
     "testing": TEST,
 }
-# What a column of ids is called, the likeliest first.
+# Usual names of the column of ids, the most likely first.
 _ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
-# Classes with fewer labels than this on average are ids or measurements.
+# A column with fewer labels per class than this, on average, holds ids or measurements.
 _LABELS_A_CLASS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Nodes as the user wrote them down.
+    """Nodes as they are in the user's table.
 
     Attributes:
         table: all columns.
         ids: `[nodes]`, all different.
-        labels: `[nodes]`, class names; None where there is none.
-        split: `[nodes]`, train, val, test or None; None as a whole where no column was named.
-        id_column: the column the ids are of.
-        label_column: the labels' column, if one was named.
-        split_column: the split's column, if one was named.
+        labels: `[nodes]`, class names, or None for an unlabeled node.
+        split: `[nodes]`, train, val, test or None; None altogether if no column was named.
+        id_column: the column of the ids.
+        label_column: the column of the labels, or None.
+        split_column: the column of the split, or None.
     """
 
     table: Table
@@ -54,7 +54,7 @@ class NodeTable:
 
     @property
     def used(self) -> set[str]:
-        """The columns that are no features."""
+        """The columns that cannot be features."""
         return {name for name in (self.id_column, self.label_column, self.split_column) if name is not None}
 
 
@@ -67,18 +67,18 @@ def read_nodes(
     encoding: str = UTF8,
     taken: Collection[str | None] = (),
 ) -> NodeTable:
-    """Read a table with one node to a row.
+    """Read a table with one node in each row.
 
     Args:
         nodes: a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
-        id: the column of ids; when not given, one called id, node or the like, or else the first.
+        id: the column of ids; by default one called id, node or similar, otherwise the first.
         label: the column of labels; an empty cell is an unlabeled node.
-        split: a column that says train, val or test; an empty cell is a node of none.
-        encoding: of a text file.
-        taken: columns known to hold something else than ids.
+        split: a column of train, val or test; a node with an empty cell is in no part.
+        encoding: the encoding of a text file.
+        taken: columns that are known not to be ids.
 
     Raises:
-        DataError: the file, an id or a part of the split is wrong; the message names the line.
+        DataError: the table, an id or a part of the split is invalid; the message names the line.
     """
     table = read_table(nodes, "nodes", encoding)
     id_column = _id_column(table, {label, split, *taken}) if id is None else id
@@ -97,7 +97,7 @@ def read_nodes(
 
 
 def read_ids(table: Table, name: str) -> Any:
-    """Read a column of ids as text: stripped, whole numbers without a point; `NA` is an id like any other.
+    """Read a column of ids as text, without outer spaces; whole numbers have no decimal point, and `NA` is an id too.
 
     Returns:
         A pyarrow array of large strings `[rows]`.
@@ -116,25 +116,25 @@ def read_ids(table: Table, name: str) -> Any:
 
 
 def check_classes(nodes: NodeTable) -> list[str]:
-    """Hold labels to what can be learned from them.
+    """Check that a classifier can learn from the labels.
 
     Returns:
-        Notes on classes that are hard to learn.
+        Notes on classes with a single label.
 
     Raises:
-        DataError: there are no labels, only one class, or so many classes that the column is something else.
+        DataError: there are no labels, only one class, or so many classes that the column must hold something else.
     """
     return check_class_names(nodes.labels, f"{nodes.table.name}: column {nodes.label_column!r}")
 
 
 def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
-    """Hold labels `[nodes]`, None where there is none, to what can be learned from them; see `check_classes`."""
+    """Check labels `[rows]`, None where unlabeled, as `check_classes` does; messages begin with `where`."""
     sizes = Counter(label for label in labels if label is not None)
     labeled = sum(sizes.values())
     if not labeled:
         raise DataError(f"{where} has no label at all; label some nodes of every class")
     if len(sizes) == 1:
-        raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; there is nothing to tell apart")
+        raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed")
     if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
         raise DataError(
             f"{where} has {len(sizes):,} classes for {counted(labeled, 'labeled row')}; it looks like an id or a "
@@ -145,7 +145,7 @@ def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
         return []
     classes = "class has" if len(single) == 1 else "classes have"
     return [
-        f"{len(single):,} {classes} a single label, too few to learn from and check by: "
+        f"{len(single):,} {classes} a single label, too few to train and validate on: "
         + some_of([shortened(name) for name in single], NAMED)
     ]
 
@@ -160,26 +160,26 @@ def _id_column(table: Table, taken: set[str | None]) -> str:
 
 def _check_different(table: Table, ids: Any, name: str) -> None:
     codes = ids.dictionary_encode().indices.to_numpy()
-    # Codes are given in the order of appearance, so a new id has a higher one than any before.
+    # Codes are given in order of appearance, so a new id has a higher code than all before it.
     again = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
     if len(again):
         row = int(again[0])
         first = int(np.flatnonzero(codes == codes[row])[0])
         raise DataError(
-            f"{table.where(row)}: id {shortened(ids[row])} in column {name!r} is that of {table.where(first)} as well; "
-            "ids must differ (--id names another column)"
+            f"{table.where(row)}: id {shortened(ids[row])} in column {name!r} is also the id of {table.where(first)}; "
+            "ids must be unique, or `id` must name another column"
         )
 
 
 def read_parts(table: Table, name: str) -> list[str | None]:
-    """Read a column that says train, val or test; None where it says nothing.
+    """Read a column of train, val or test; None where a cell is missing.
 
     Raises:
-        DataError: a cell says something else; the message names its line.
+        DataError: a cell holds something else; the message names its line.
     """
     words = as_words(table.column(name)).to_pylist()
     parts = [None if word is None else PARTS.get(word.lower()) for word in words]
     for row, (word, part) in enumerate(zip(words, parts, strict=True)):
         if word is not None and part is None:
-            raise DataError(f"{table.where(row)}: {shortened(word)} in column {name!r} is none of train, val, test")
+            raise DataError(f"{table.where(row)}: {shortened(word)} in column {name!r} is not train, val or test")
     return parts

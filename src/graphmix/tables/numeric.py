@@ -1,4 +1,4 @@
-"""Columns of numbers and of lists of numbers as features: brought to mean 0 and deviation 1."""
+"""Columns of numbers, and of lists of numbers, as features: scaled to mean 0 and standard deviation 1."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
-from graphmix.tables.cells import LARGEST, Numbers, as_numbers, is_list, number_lists
-from graphmix.tables.kinds import EMBEDDING, NUMBER, taken_as_missing
+from graphmix.tables.cells import LARGEST, Lists, Numbers, as_numbers, first_other_than_list, is_list, number_lists
+from graphmix.tables.kinds import EMBEDDING, NUMBER, EncodedColumn
 from graphmix.tables.stored import boolean, numbers, real, text
-from graphmix.tables.table import Table, counted, shortened
+from graphmix.tables.table import Table, counted
 
-# Scaled values beyond this are cut: one wild cell must not outweigh everything else.
+# At least this share of a number column's cells must be numbers; the other cells count as missing.
+NUMERIC = 0.95
+# Scaled values beyond this are cut, so that one wild cell does not outweigh everything else.
 MOST = 10.0
-# Below this share of a column's size a deviation is rounding.
+# A standard deviation below this share of the mean is rounding error.
 ROUNDING = 1e-12
-
-Encoded = tuple[NDArray[np.float32], list[str], int]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Number:
 
     Attributes:
         name: the column.
-        mean: of the numbers it was fitted to.
-        std: their deviation; 0 when they are all the same, and then every cell gives 0.
-        has_missing: whether cells were missing, so that a second feature says where.
+        mean: the mean of the numbers it was fitted to.
+        std: their standard deviation; 0 if they are all the same, and then every cell gives 0.
+        has_missing: whether cells were missing; a second feature then marks missing cells.
     """
 
     kind: ClassVar[str] = NUMBER
@@ -38,8 +38,19 @@ class Number:
     has_missing: bool
 
     @classmethod
+    def check(cls, table: Table, name: str) -> str:
+        """Check that nearly all cells are numbers; return a note on those that are not."""
+        if is_list(table.column(name)):
+            raise DataError(f"{table.name}: column {name!r} holds lists, so it cannot be of kind {NUMBER}")
+        found = as_numbers(table, name)
+        if not are_numbers(found):
+            row = int(found.wrong[0])
+            raise DataError(f"{table.locate(row, name)} is not a number; choose another kind for the column")
+        return missing_words(table, name, found)
+
+    @classmethod
     def fit(cls, table: Table, name: str) -> "Number":
-        """Learn a column's scale."""
+        """Learn the mean and the standard deviation."""
         values = as_numbers(table, name).values
         there = values[~np.isnan(values)]
         mean, std = _scale(there[:, None])
@@ -50,25 +61,23 @@ class Number:
         """One name per feature."""
         return [self.name, f"{self.name} is missing"] if self.has_missing else [self.name]
 
-    def encode(self, table: Table) -> Encoded:
-        """Return float32 `[rows, 1 or 2]` and notes; a missing cell counts as the mean."""
-        column = table.column(self.name)
-        if is_list(column):
+    def encode(self, table: Table) -> EncodedColumn:
+        """Return float32 `[rows, 1 or 2]`; a missing cell gives the mean, which is 0."""
+        if is_list(table.column(self.name)):
             raise DataError(f"{table.name}: column {self.name!r} holds lists, but held numbers in training")
         found = as_numbers(table, self.name)
         if found.filled and len(found.wrong) == found.filled:
-            row = int(found.wrong[0])
-            raise DataError(f"{table.where(row)}: {shortened(column[row])} in column {self.name!r} is not a number")
+            raise DataError(f"{table.locate(int(found.wrong[0]), self.name)} is not a number")
         scaled = _scaled(found.values[:, None], np.array([self.mean]), np.array([self.std]))
         if self.has_missing:
             scaled = np.hstack([scaled, np.isnan(found.values)[:, None].astype(np.float32)])
-        return scaled, self._notes(table, found), 0
+        return EncodedColumn(scaled, self._notes(table, found))
 
     def _notes(self, table: Table, found: Numbers) -> list[str]:
         notes = []
-        for rows, why in ((found.wrong, "not being numbers"), (found.huge, f"being beyond {LARGEST:g}")):
+        for rows, why in ((found.wrong, "not a number"), (found.huge, f"beyond {LARGEST:g}")):
             if len(rows):
-                notes.append(taken_as_missing(table, self.name, rows, why))
+                notes.append(_counted_as_missing(table, self.name, rows, why))
         empty = table.rows - found.filled
         if empty:
             notes.append(f"column {self.name!r}: {counted(empty, 'cell is', 'cells are')} missing; the mean is used")
@@ -79,8 +88,8 @@ class Number:
         return {"name": self.name, "mean": self.mean, "std": self.std, "has_missing": self.has_missing}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Number":
-        """Read plain data back; `DataError` when it is damaged."""
+    def from_json(cls, value: Any) -> "Number":
+        """Read what `to_json` returned; raises DataError if it is damaged."""
         std = real(value, "std")
         if std < 0:
             raise DataError("std is negative")
@@ -89,7 +98,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Embedding:
-    """A column of lists of numbers, all of one length; each place in the list has its own scale.
+    """A column of lists of numbers, all of the same length; each place in the list is scaled by itself.
 
     Attributes:
         name: the column.
@@ -103,9 +112,21 @@ class Embedding:
     std: tuple[float, ...]
 
     @classmethod
+    def check(cls, table: Table, name: str) -> str:
+        """Check that the cells are lists of numbers of the same length."""
+        lists = number_lists(table, name)
+        if lists is None or not lists.filled.any():
+            cell = table.locate(first_other_than_list(table, name), name)
+            raise DataError(f"{cell} is not a list of numbers like [0.1, 0.2]; choose another kind for the column")
+        lengths = np.bincount(lists.rows, minlength=table.rows)[lists.filled]
+        if lengths.min() != lengths.max():
+            raise DataError(f"column {name!r} cannot be of kind {EMBEDDING}: {differing_lengths(table, lists)}")
+        return ""
+
+    @classmethod
     def fit(cls, table: Table, name: str) -> "Embedding":
-        """Learn the scale of every place in the lists."""
-        mean, std = _scale(_square(table, name, None))
+        """Learn the mean and the standard deviation of every place in the lists."""
+        mean, std = _scale(_matrix(table, name, None))
         return cls(name, tuple(mean.tolist()), tuple(std.tolist()))
 
     @property
@@ -113,34 +134,56 @@ class Embedding:
         """One name per feature."""
         return [f"{self.name}[{place}]" for place in range(len(self.mean))]
 
-    def encode(self, table: Table) -> Encoded:
-        """Return float32 `[rows, dimensions]`, of length about 1 each; a missing list counts as the mean."""
-        values = _square(table, self.name, len(self.mean))
+    def encode(self, table: Table) -> EncodedColumn:
+        """Return float32 `[rows, dimensions]`, rows of length about 1; a missing list gives the mean, which is 0."""
+        values = _matrix(table, self.name, len(self.mean))
         notes = []
         lost = np.isnan(values)
         if lost.any():
             rows = int(lost.any(axis=1).sum())
-            notes.append(
-                f"column {self.name!r}: {counted(rows, 'row')} without numbers in some places; the mean is used"
-            )
+            notes.append(f"column {self.name!r}: {counted(rows, 'row')} with missing numbers; the mean is used")
         scaled = _scaled(values, np.array(self.mean), np.array(self.std))
-        return scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes, 0
+        return EncodedColumn(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {"name": self.name, "mean": list(self.mean), "std": list(self.std)}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Embedding":
-        """Read plain data back; `DataError` when it is damaged."""
+    def from_json(cls, value: Any) -> "Embedding":
+        """Read what `to_json` returned; raises DataError if it is damaged."""
         mean, std = numbers(value, "mean"), numbers(value, "std")
         if len(mean) != len(std) or min(std, default=0) < 0:
-            raise DataError("mean and std do not fit together")
+            raise DataError("mean and std do not match")
         return cls(text(value, "name"), mean, std)
 
 
-def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float64]:
-    """Read lists of one length as `[rows, dimensions]`, NaN where a list or a number is missing or beyond measure."""
+def are_numbers(found: Numbers) -> bool:
+    """Whether nearly all filled cells of a column are numbers."""
+    return len(found.wrong) <= (1 - NUMERIC) * found.filled
+
+
+def missing_words(table: Table, name: str, found: Numbers) -> str:
+    """Return a note on cells that are not numbers, or "" if there are none."""
+    return _counted_as_missing(table, name, found.wrong, "not a number") if len(found.wrong) else ""
+
+
+def differing_lengths(table: Table, lists: Lists) -> str:
+    """Say that the lists of a column differ in length, and where."""
+    lengths = np.bincount(lists.rows, minlength=table.rows)
+    filled = np.flatnonzero(lists.filled)
+    usual = lengths[filled[0]]
+    odd = filled[lengths[filled] != usual][0]
+    return f"its lists differ in length: the first has {usual}, {table.where(int(odd))} has {lengths[odd]}"
+
+
+def _counted_as_missing(table: Table, name: str, rows: NDArray[np.int64], why: str) -> str:
+    first = table.quote(int(rows[0]), name)
+    return f"column {name!r}: {counted(len(rows), 'cell')} counted as missing: {why} (first {first})"
+
+
+def _matrix(table: Table, name: str, dimensions: int | None) -> NDArray[np.float64]:
+    """Read lists of one length as `[rows, dimensions]`; NaN where a list or number is missing or beyond `LARGEST`."""
     lists = number_lists(table, name)
     if lists is None:
         raise DataError(f"{table.name}: column {name!r} must hold lists of numbers like [0.1, 0.2]")
@@ -151,11 +194,11 @@ def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
     if len(odd):
         row = int(odd[0])
         raise DataError(
-            f"{table.where(row)}: the list in column {name!r} has {counted(int(lengths[row]), 'number')}, but the "
-            f"others have {dimensions}"
+            f"{table.where(row)}: the list in column {name!r} has {counted(int(lengths[row]), 'number')}, not "
+            f"{dimensions} as the others"
         )
     if not dimensions:
-        raise DataError(f"{table.name}: the lists in column {name!r} are empty; leave it out (--ignore)")
+        raise DataError(f"{table.name}: the lists in column {name!r} are empty; leave it out with `ignore`")
     values = np.full((table.rows, dimensions), np.nan)
     values[lists.filled] = np.asarray(lists.items.to_numpy(zero_copy_only=False)).reshape(-1, dimensions)
     values[np.abs(values) > LARGEST] = np.nan
@@ -163,7 +206,7 @@ def _square(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
 
 
 def _scale(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of each column of `[rows, columns]`, over what is there."""
+    """Return mean and standard deviation of each column of `[rows, columns]`, without missing values."""
     there = ~np.isnan(values)
     count = np.maximum(there.sum(axis=0), 1)
     mean = np.where(there, values, 0).sum(axis=0) / count

@@ -48,9 +48,8 @@ def check_names(names: list[str], table: str) -> None:
         DataError: a name is empty or used twice.
     """
     if "" in names:
-        place = names.index("") + 1
         raise DataError(
-            f"{table}: column {place} has no name in the header; name it or remove it (pandas: to_csv(index=False))"
+            f"{table}: column {names.index('') + 1} has no name; name it or remove it (pandas: to_csv(index=False))"
         )
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
@@ -77,9 +76,8 @@ def _is_usable(kind: Any) -> bool:
         return _is_usable(kind.value_type)
     if _is_list(kind):
         return _is_number(kind.value_type) or _is_text(kind.value_type)
-    return (
-        _is_text(kind) or _is_number(kind) or types.is_boolean(kind) or types.is_temporal(kind) or types.is_null(kind)
-    )
+    is_time = types.is_temporal(kind) and not types.is_interval(kind)
+    return bool(_is_text(kind) or _is_number(kind) or types.is_boolean(kind) or is_time or types.is_null(kind))
 
 
 def _simplified(column: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Plain data read back from a file that may be damaged, or made to do damage: every value checked for its type."""
+"""Values from a JSON file that may be damaged or malicious: each is checked for its type."""
 
 import math
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from graphmix.errors import DataError
 
 
 def member(value: Any, key: str) -> Any:
-    """Return what a mapping has under a key.
+    """Return the value at a key.
 
     Raises:
-        DataError: it is no mapping, or has nothing there.
+        DataError: `value` is not a mapping, or the key is missing.
     """
     if not isinstance(value, Mapping) or key not in value:
         raise DataError(f"{key} is missing")
@@ -19,7 +19,7 @@ def member(value: Any, key: str) -> Any:
 
 
 def text(value: Any, key: str) -> str:
-    """Return a string."""
+    """Return the string at a key; raises DataError if it is not one."""
     found = member(value, key)
     if not is_text(found):
         raise DataError(f"{key} is not text")
@@ -27,15 +27,15 @@ def text(value: Any, key: str) -> str:
 
 
 def boolean(value: Any, key: str) -> bool:
-    """Return a truth value."""
+    """Return the boolean at a key; raises DataError if it is not one."""
     found = member(value, key)
     if not isinstance(found, bool):
-        raise DataError(f"{key} is neither true nor false")
+        raise DataError(f"{key} is not true or false")
     return found
 
 
 def real(value: Any, key: str) -> float:
-    """Return a finite number."""
+    """Return the finite number at a key; raises DataError if it is not one."""
     found = member(value, key)
     if not _is_real(found):
         raise DataError(f"{key} is not a finite number")
@@ -43,7 +43,7 @@ def real(value: Any, key: str) -> float:
 
 
 def numbers(value: Any, key: str) -> tuple[float, ...]:
-    """Return finite numbers."""
+    """Return the list of finite numbers at a key; raises DataError if it is not one."""
     found = member(value, key)
     if not isinstance(found, list) or not all(_is_real(item) for item in found):
         raise DataError(f"{key} is not a list of finite numbers")
@@ -51,12 +51,12 @@ def numbers(value: Any, key: str) -> tuple[float, ...]:
 
 
 def distinct(value: Any, key: str, most: int) -> tuple[str, ...]:
-    """Return strings, all different, and not too many."""
+    """Return the list of at most `most` different strings at a key; raises DataError if it is not one."""
     found = member(value, key)
     if not isinstance(found, list) or not all(is_text(item) for item in found):
         raise DataError(f"{key} is not a list of words")
     if len(set(found)) < len(found) or len(found) > most:
-        raise DataError(f"{key} has a word twice, or more than {most:,}")
+        raise DataError(f"{key} repeats a word or has more than {most:,}")
     return tuple(found)
 
 
@@ -70,11 +70,11 @@ def _is_real(found: Any) -> bool:
 
 
 def is_text(found: Any) -> bool:
-    """Whether a value is a string that a file can hold."""
+    """Whether a value is a string that can be encoded."""
     if not isinstance(found, str):
         return False
     try:
-        # JSON can spell half a character, which no file can hold.
+        # JSON can hold half of a surrogate pair, which UTF-8 cannot.
         found.encode()
     except UnicodeEncodeError:
         return False

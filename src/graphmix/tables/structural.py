@@ -1,9 +1,9 @@
-"""Features for nodes that come with none: what a node's place in the graph says.
+"""Structural features, for nodes without columns: they describe a node's place in the graph.
 
-The logarithm of the degree, and FastRP (Chen et al., 2019, Fast and Accurate Network Embeddings via Very Sparse Random
-Projection): every node has a random vector, and a node's features are the averages of these over its neighbourhoods of
-one, two and three steps. A node's random vector is drawn from a hash of its id, so that it is the same on every
-machine, and stays when the graph grows.
+They are the logarithm of the degree, and FastRP (Chen et al., 2019, Fast and Accurate Network Embeddings via Very
+Sparse Random Projection): every node has a random vector, and a node's features are the averages of these vectors over
+its neighbourhoods of one, two and three steps. The random vector is drawn from a hash of the node's id, so it is the
+same on every machine, and does not change when the graph grows.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ from graphmix.tables.stored import real
 STEPS = 3
 DIMENSIONS = 21
 WIDTH = 1 + STEPS * DIMENSIONS
-# Of a byte's 256 values: about a sixth give +1, a sixth -1, and the others 0 (Achlioptas, 2003).
+# Of the 256 values of a byte, about a sixth give +1, a sixth -1, and the others 0 (Achlioptas, 2003).
 _SIGNED = 43
 _MOST = 10.0
 
 
 @dataclass(frozen=True)
 class Structural:
-    """The scale of the degrees in the graph it was fitted to; all else is the same for every graph.
+    """Structural features, scaled to the degrees of the graph they were fitted to; nothing else is fitted.
 
     Attributes:
-        mean: of the degrees' logarithms.
-        std: their deviation, 0 if they are all the same.
+        mean: the mean of the logarithms of the degrees.
+        std: their standard deviation, 0 if they are all the same.
     """
 
     mean: float
@@ -41,9 +41,9 @@ class Structural:
 
     @classmethod
     def fit(cls, pairs: NDArray[np.int64], nodes: int) -> "Structural":
-        """Learn the scale from edges `[2, edges]` of node numbers."""
+        """Learn the scale from edges `[2, edges]`, given as node numbers."""
         logs = _log_degrees(_adjacency(pairs, None, nodes))
-        # Exact sums: numpy's may add in another order on another machine.
+        # Exact sums, because numpy may add in another order on another machine.
         mean = _exact_mean(logs)
         return cls(mean, float(np.sqrt(_exact_mean((logs - mean) ** 2))))
 
@@ -56,16 +56,16 @@ class Structural:
     def encode(
         self, ids: Sequence[str], pairs: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float32]:
-        """Return features for the nodes of a graph: the one it was fitted to, or one grown from it.
+        """Return features for the nodes of the graph it was fitted to, or of a larger one.
 
         Args:
             ids: `[nodes]`.
             pairs: `[2, edges]`, node numbers; directions, loops and repeats do not matter.
-            weights: `[edges]`, not negative; an average over neighbours is weighted by them.
+            weights: `[edges]`, not negative; they weight the averages over neighbours.
 
         Returns:
-            float32 `[nodes, 64]`: the scaled degree, and for each number of steps a vector of length 1, or 0 for a
-            node without neighbours.
+            float32 `[nodes, 64]`: the scaled degree, and for each number of steps a vector of length 1, or of zeros if
+            a node has no neighbours.
         """
         joined = _adjacency(pairs, weights, len(ids))
         logs = _log_degrees(joined)
@@ -78,7 +78,7 @@ class Structural:
 
     @classmethod
     def from_json(cls, value: Any) -> "Structural":
-        """Read back what `to_json` returned.
+        """Read what `to_json` returned.
 
         Raises:
             DataError: it is damaged.
@@ -97,9 +97,9 @@ def structural_features(
 
 
 def _adjacency(pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, nodes: int) -> sp.csr_array:
-    """Return the symmetric matrix of weights `[nodes, nodes]`, at most 1, with an entry for every edge; no loops.
+    """Return the symmetric matrix `[nodes, nodes]` of weights scaled to at most 1, without loops.
 
-    The larger weight holds where the two directions, or repeats, differ.
+    If an edge is repeated, or given in both directions, its largest weight is used.
     """
     values = np.ones(pairs.shape[1]) if weights is None else weights / max(weights.max(initial=0), 1e-300)
     between = pairs[0] != pairs[1]
@@ -122,7 +122,7 @@ def _projections(ids: Sequence[str], adjacency: sp.csr_array) -> list[NDArray[np
     strength = adjacency.sum(axis=1)
     inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
     average = sp.csr_array(sp.diags_array(inverse) @ adjacency)
-    # Hubs are everybody's neighbours and say little: the paper's degree to the power -1/2.
+    # Hubs say little about their neighbours: the paper scales by the degree to the power -1/2.
     spread = _random_rows(ids) * np.sqrt(inverse)[:, None]
     blocks = []
     for _ in range(STEPS):
@@ -133,7 +133,7 @@ def _projections(ids: Sequence[str], adjacency: sp.csr_array) -> list[NDArray[np
 
 
 def _random_rows(ids: Sequence[str]) -> NDArray[np.float64]:
-    """Draw a very sparse vector of signs for every id: `[nodes, DIMENSIONS]`."""
+    """Draw a sparse vector of -1, 0 and +1 for every id: `[nodes, DIMENSIONS]`."""
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=DIMENSIONS).digest() for name in ids)
     drawn = np.frombuffer(digests, dtype=np.uint8).reshape(len(ids), DIMENSIONS)
     return (drawn < _SIGNED).astype(np.float64) - (drawn >= 256 - _SIGNED)

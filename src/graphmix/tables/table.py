@@ -46,6 +46,14 @@ class Table:
             return f"row {row + 1} of {self.name}"
         return f"{self.name} line {row + 2}" if self._has_one_line_per_row() else f"{self.name} row {row + 1}"
 
+    def quote(self, row: int, name: str) -> str:
+        """Quote a cell and say where it is: `'n.d.', papers.csv line 14`."""
+        return f"{shortened(self.column(name)[row])}, {self.where(row)}"
+
+    def locate(self, row: int, name: str) -> str:
+        """Begin a sentence about a cell: `papers.csv line 14: 'n.d.' in column 'year'`."""
+        return f"{self.where(row)}: {shortened(self.column(name)[row])} in column {name!r}"
+
     def column(self, name: str) -> Any:
         """Return a column `[rows]`.
 

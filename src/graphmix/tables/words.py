@@ -1,4 +1,4 @@
-"""Columns of words as features: categories, keyword lists and text."""
+"""Columns of words as features: categories, lists of keywords, and text."""
 
 import math
 from dataclasses import dataclass
@@ -20,35 +20,40 @@ from graphmix.tables.cells import (
     string_lists,
     to_bools,
 )
-from graphmix.tables.kinds import CATEGORY, MOST_CATEGORIES, TEXT, TOKENS
+from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, EncodedColumn
 from graphmix.tables.stored import boolean, distinct, numbers, text
 from graphmix.tables.table import Table, counted
 
+MOST_CATEGORIES = 100
 MOST_WORDS = 20_000
-# A category or word that comes once says nothing about any other node.
+# A category or word that occurs once says nothing about any other row.
 FEWEST = 2
+# Categories with a smaller share of the cells are pooled.
 RARE = 0.001
 SEPARATORS = ";|, "
-# What Python's \w does not match: neither letters, digits nor the underscore.
+# What is between words: anything but letters, digits and the underscore, as Python's \w has it.
 _BETWEEN_WORDS = r"[^\pL\pN_]+"
-
-Encoded = tuple[sp.csr_array, list[str], int]
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories: a feature for each that is frequent, and one for the others together.
+    """A column of categories: a feature for each frequent category, and one for all others.
 
     Attributes:
         name: the column.
         values: the frequent categories, most frequent first.
-        has_other: whether there were others, pooled into one feature.
+        has_other: whether there were others, which share one feature.
     """
 
     kind: ClassVar[str] = CATEGORY
     name: str
     values: tuple[str, ...]
     has_other: bool
+
+    @classmethod
+    def check(cls, table: Table, name: str) -> str:
+        """Check that the cells are single values."""
+        return _check_single(table, name)
 
     @classmethod
     def fit(cls, table: Table, name: str) -> "Category":
@@ -67,8 +72,8 @@ class Category:
         """One name per feature."""
         return [f"{self.name}={value}" for value in self.values] + [f"{self.name}=(other)"] * self.has_other
 
-    def encode(self, table: Table) -> Encoded:
-        """Return float32 `[rows, categories]`: a 1 in each row, or none where the cell is missing."""
+    def encode(self, table: Table) -> EncodedColumn:
+        """Return float32 `[rows, categories]`: a 1 in each row; only zeros where the cell is missing."""
         column = table.column(self.name)
         if is_list(column):
             raise DataError(f"{table.name}: column {self.name!r} holds lists, but held categories in training")
@@ -80,15 +85,15 @@ class Category:
         rows = np.flatnonzero(there & (codes < len(self.feature_names)))
         entries = np.ones(len(rows), dtype=np.float32)
         x = sp.csr_array((entries, (rows, codes[rows])), shape=(table.rows, len(self.feature_names)))
-        return x, self._notes(table, int(new.sum()), int((~there).sum())), int(new.sum())
+        return EncodedColumn(x, self._notes(int(new.sum()), int((~there).sum())), int(new.sum()))
 
-    def _notes(self, table: Table, new: int, missing: int) -> list[str]:
+    def _notes(self, new: int, missing: int) -> list[str]:
         notes = []
         if new:
-            fate = "pooled" if self.has_other else "left at 0"
-            notes.append(f"column {self.name!r}: {counted(new, 'cell')} with a rare or new category, {fate}")
+            result = "pooled as (other)" if self.has_other else "all features 0"
+            notes.append(f"column {self.name!r}: {counted(new, 'cell')} with a rare or new category; {result}")
         if missing:
-            notes.append(f"column {self.name!r}: {counted(missing, 'cell is', 'cells are')} missing; left at 0")
+            notes.append(f"column {self.name!r}: {counted(missing, 'cell is', 'cells are')} missing; all features 0")
         return notes
 
     def to_json(self) -> dict[str, Any]:
@@ -96,19 +101,19 @@ class Category:
         return {"name": self.name, "values": list(self.values), "has_other": self.has_other}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Category":
-        """Read plain data back; `DataError` when it is damaged."""
+    def from_json(cls, value: Any) -> "Category":
+        """Read what `to_json` returned; raises DataError if it is damaged."""
         return cls(text(value, "name"), distinct(value, "values", MOST_CATEGORIES), boolean(value, "has_other"))
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """A column of keyword lists: which of the known words a row has, scaled to sum 1 as in the paper's citation data.
+    """A column of keyword lists: which of the known words a row has, scaled to sum 1, like the paper's citation data.
 
     Attributes:
         name: the column.
-        words: the most frequent ones, most frequent first; none if no two rows share one.
-        separator: what stands between words in a text file, where they are not in brackets.
+        words: the most frequent words, most frequent first; empty if no word occurs in two rows.
+        separator: the character between words, in text that is not a list in brackets.
     """
 
     kind: ClassVar[str] = TOKENS
@@ -117,15 +122,24 @@ class Tokens:
     separator: str
 
     @classmethod
+    def check(cls, table: Table, name: str) -> str:
+        """Check that the cells are lists or text."""
+        column = table.column(name)
+        if not is_list(column) and not is_text(column):
+            raise DataError(f"{table.locate(0, name)} is not a list of words; choose another kind for the column")
+        return ""
+
+    @classmethod
     def fit(cls, table: Table, name: str) -> "Tokens":
-        """Learn the words, and in a text file what stands between them."""
+        """Learn the words, and for text the separator."""
         column = table.column(name)
         separator = separator_of(present(as_text(column)), SEPARATORS) if is_text(column) else None
-        # One word to a cell, if there is nothing to split at.
+        # Without a separator, every cell is one word.
         separator = separator or SEPARATORS[0]
         counts, words = _count_all(_split(table, name, separator), table.rows)
         rows_with = np.bincount(counts.indices, minlength=len(words))
-        # Words of one row alone count in its sum, as two of Cora's do; but where all are such, they are ids.
+        # A word that only one row has still counts in the row's sum, as two of Cora's do. If all words are such, they
+        # are ids.
         allowed = np.full(len(words), rows_with.max(initial=0) >= FEWEST)
         return cls(name, tuple(_most_frequent(words, rows_with, MOST_WORDS, allowed)), separator)
 
@@ -134,22 +148,22 @@ class Tokens:
         """One name per feature."""
         return [f"{self.name}: {word}" for word in self.words]
 
-    def encode(self, table: Table) -> Encoded:
+    def encode(self, table: Table) -> EncodedColumn:
         """Return float32 `[rows, words]`; a row without known words is 0."""
         counts, new = _count_known(_split(table, self.name, self.separator), self.words, table.rows)
         counts.data[:] = 1
-        return _rows_to_one(counts), _word_notes(self.name, self.words, new), new
+        return EncodedColumn(_rows_to_one(counts), _word_notes(self.name, self.words, new), new)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {"name": self.name, "words": list(self.words), "separator": self.separator}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Tokens":
-        """Read plain data back; `DataError` when it is damaged."""
+    def from_json(cls, value: Any) -> "Tokens":
+        """Read what `to_json` returned; raises DataError if it is damaged."""
         separator = text(value, "separator")
         if len(separator) != 1 or separator not in SEPARATORS:
-            raise DataError("separator is none that is used")
+            raise DataError("separator is invalid")
         return cls(text(value, "name"), distinct(value, "words", MOST_WORDS), separator)
 
 
@@ -157,19 +171,24 @@ class Tokens:
 class Text:
     """A column of text: its words, weighted by how rare they are (TF-IDF), scaled to sum 1.
 
-    A word is two or more letters, digits or underscores in lower case; its weight is (times in the text) *
-    (ln((1 + rows) / (1 + rows with it)) + 1), which is scikit-learn's TfidfVectorizer.
+    A word is two or more letters, digits or underscores, in lower case. Its weight is (count in the text) *
+    (ln((1 + rows) / (1 + rows with the word)) + 1), as in scikit-learn's TfidfVectorizer.
 
     Attributes:
         name: the column.
-        words: those that at least two rows have, most frequent first.
-        idf: `[words]`, the second factor.
+        words: the words that at least two rows have, most frequent first.
+        idf: `[words]`, the second factor of the weight.
     """
 
     kind: ClassVar[str] = TEXT
     name: str
     words: tuple[str, ...]
     idf: tuple[float, ...]
+
+    @classmethod
+    def check(cls, table: Table, name: str) -> str:
+        """Check that the cells are single values."""
+        return _check_single(table, name)
 
     @classmethod
     def fit(cls, table: Table, name: str) -> "Text":
@@ -187,46 +206,52 @@ class Text:
         """One name per feature."""
         return [f"{self.name}: {word}" for word in self.words]
 
-    def encode(self, table: Table) -> Encoded:
+    def encode(self, table: Table) -> EncodedColumn:
         """Return float32 `[rows, words]`; a row without known words is 0."""
         counts, new = _count_known(_words(table, self.name), self.words, table.rows)
         counts.data *= np.array(self.idf)[counts.indices]
-        return _rows_to_one(counts), _word_notes(self.name, self.words, new), new
+        return EncodedColumn(_rows_to_one(counts), _word_notes(self.name, self.words, new), new)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {"name": self.name, "words": list(self.words), "idf": list(self.idf)}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Text":
-        """Read plain data back; `DataError` when it is damaged."""
+    def from_json(cls, value: Any) -> "Text":
+        """Read what `to_json` returned; raises DataError if it is damaged."""
         words, idf = distinct(value, "words", MOST_WORDS), numbers(value, "idf")
-        # float32 holds no smaller or larger ones; true weights are between 1 and 50.
+        # Real weights are between 1 and 50; far outside, float32 would overflow or round to 0.
         if len(words) != len(idf) or not all(1e-6 <= weight <= 1e6 for weight in idf):
-            raise DataError("words and idf do not fit together")
+            raise DataError("words and idf do not match")
         return cls(text(value, "name"), words, idf)
 
 
+def _check_single(table: Table, name: str) -> str:
+    if is_list(table.column(name)):
+        raise DataError(f"{table.name}: column {name!r} holds lists; its kind can be {TOKENS} or {EMBEDDING}")
+    return ""
+
+
 def _most_frequent(values: list[str], counts: NDArray[Any], most: int, allowed: NDArray[np.bool_]) -> list[str]:
-    """Choose the most frequent values, in that order and then the alphabet's."""
+    """Return the most frequent allowed values, most frequent first, ties in alphabetical order."""
     ranked = sorted((-int(counts[place]), values[place]) for place in np.flatnonzero(allowed))
     return [value for _, value in ranked[:most]]
 
 
 def _split(table: Table, name: str, separator: str) -> Lists:
     lists = string_lists(table, name, separator)
-    assert lists is not None, "there is a separator"
+    assert lists is not None, "with a separator, any text is a list"
     return lists
 
 
 def _words(table: Table, name: str) -> Lists:
-    """Take a column's text apart into words."""
+    """Split a column's text into words."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = table.column(name)
     if is_list(column):
-        raise DataError(f"{table.name}: column {name!r} holds lists, but is to be text")
+        raise DataError(f"{table.name}: column {name!r} holds lists, not text")
     lowered = pc.utf8_lower(present(as_text(column)).cast(pa.large_string())).combine_chunks()
     parts = pc.split_pattern_regex(lowered, _BETWEEN_WORDS)
     rows, items = pc.list_parent_indices(parts), pc.list_flatten(parts)
@@ -242,7 +267,7 @@ def _count_all(lists: Lists, rows: int) -> tuple[sp.csr_array, list[str]]:
 
 
 def _count_known(lists: Lists, words: tuple[str, ...], rows: int) -> tuple[sp.csr_array, int]:
-    """Count the known words in every row: float64 `[rows, words]`, and how often there was another."""
+    """Count the known words in every row: float64 `[rows, words]`; and all occurrences of other words."""
     codes = _codes(lists.items, words)
     known = codes >= 0
     return _counts(lists.rows[known], codes[known], (rows, len(words))), int((~known).sum())
@@ -255,7 +280,7 @@ def _counts(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -
 
 
 def _codes(words: Any, known: tuple[str, ...]) -> NDArray[np.int64]:
-    """Number words `[rows]` by their place among the known; -1 for the others."""
+    """Replace words `[rows]` by their place among the known words; -1 for others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -264,7 +289,7 @@ def _codes(words: Any, known: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def _rows_to_one(x: sp.csr_array) -> sp.csr_array:
-    """Scale every row's sum to 1; a row of zeros stays."""
+    """Scale every row to sum 1; a row of zeros stays as it is."""
     sums = x.sum(axis=1)
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
     return sp.csr_array(((x.data / sums[rows]).astype(np.float32), x.indices, x.indptr), shape=x.shape)
@@ -272,5 +297,5 @@ def _rows_to_one(x: sp.csr_array) -> sp.csr_array:
 
 def _word_notes(name: str, words: tuple[str, ...], new: int) -> list[str]:
     if not words:
-        return [f"column {name!r}: no word comes in two rows, so it gives no features"]
-    return [f"column {name!r}: {counted(new, 'word is', 'words are')} rare or new, and left out"] if new else []
+        return [f"column {name!r}: no word occurs in two rows, so the column gives no features"]
+    return [f"column {name!r}: {counted(new, 'word is', 'words are')} rare or new and left out"] if new else []
