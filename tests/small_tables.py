@@ -1,13 +1,10 @@
-"""Two small tables of one's own, and the whole way from them to a model, for the tests of it."""
-
-import contextlib
-import io
-import sys
-from types import SimpleNamespace
-from unittest import mock
+"""Two small tables, and the whole way from them to a model, for the tests of it."""
 
 import numpy as np
 
+from command_line import graphmix
+
+command = graphmix  # its old name here
 TOPICS = ("AI", "DB", "ML")
 
 
@@ -63,23 +60,6 @@ def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("gra
     return fit_tables(
         nodes, edges, out=folder / out, columns=columns or Columns(label="topic"), options=options, **settings
     )
-
-
-def command(*arguments):
-    """Run the command line in this process: its exit code and what it wrote, as `graphmix` of command_line gives."""
-    from graphmix.cli.main import run
-
-    shown, told = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["graphmix", *map(str, arguments)]),
-        contextlib.redirect_stdout(shown),
-        contextlib.redirect_stderr(told),
-    ):
-        try:
-            run()
-        except SystemExit as ended:
-            code = ended.code
-    return SimpleNamespace(returncode=code or 0, stdout=shown.getvalue(), stderr=told.getvalue())
 
 
 def tree(folder):

@@ -1,23 +1,22 @@
-"""The command line as people meet it: a real process, its two streams and its exit code."""
+"""The command line as people meet it: its two streams and its exit code, in a real process where those matter."""
 
-import functools
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command_line import COMMAND, QUICK, arrays, graphmix, refused, save
+from command_line import COMMAND, QUICK, arrays, graphmix, graphmix_process, graphmix_signalled, refused, save
 
 
 def test_train_prints_exactly_one_json_object(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK, "--json", "--gamma", "2.5", "--out", "run", cwd=tmp_path)
+    options = [*QUICK, "--json", "--gamma", "2.5", "--out", "run"]
+    result = graphmix_process("train", "synthetic", *options, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert len(result.stdout.strip().splitlines()) == 1
@@ -78,39 +77,44 @@ def test_trials_with_masks_of_their_own(tmp_path):
     masks = {name: np.stack([held[name]] * 2) for name in ("train", "val", "test")}
     save(tmp_path / "mine.npz", **masks)
     assert graphmix("train", "mine.npz", *QUICK, cwd=tmp_path).returncode == 0
-    refused(graphmix("train", "mine.npz", *QUICK, "--trials", "3", cwd=tmp_path), "masks for 2 trials", "has 3")
+    refused(graphmix("train", "mine.npz", *QUICK, "--trials", "3", cwd=tmp_path), "masks", "2 trials", "3")
 
 
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["train", "coar"], ["unknown dataset 'coar'", "did you mean 'cora'?"]),
-        (["data", "get", "pubmd"], ["did you mean 'pubmed'?"]),
-        (["train", "synthetic", "--alpha", "-0.5"], ["alpha", "must be at least 0, not -0.5"]),
-        (["train", "synthetic", "--temperature", "0"], ["temperature", "must be above 0"]),
-        (["train", "synthetic", "-T", "-1"], ["temperature", "must be above 0"]),
-        (["train", "synthetic", "--perturbations", "0"], ["perturbations", "must be at least 1"]),
-        (["train", "synthetic", "-K", "0"], ["perturbations", "must be at least 1"]),
-        (["train", "synthetic", "--input-dropout", "1"], ["input", "must be at least 0 and below 1"]),
-        (["train", "synthetic", "--hidden-dropout", "1.0"], ["hidden", "must be at least 0 and below 1"]),
-        (["train", "synthetic", "--alpha", "nan"], ["alpha", "must be a finite number"]),
-        (["train", "synthetic", "--method", "magic"], ["method", "must be one of graphmix, supervised"]),
-        (["train", "synthetic", "--reading", "mine"], ["reading", "must be one of paper, released"]),
-        (["train", "synthetic", "--unlabeled", "some"], ["unlabeled", "must be"]),
+        (["train", "coar"], ["'coar'", "'cora'"]),
+        (["data", "get", "pubmd"], ["'pubmd'", "'pubmed'"]),
+        (["train", "synthetic", "--alpha", "-0.5"], ["alpha", "at least 0", "-0.5"]),
+        (["train", "synthetic", "--temperature", "0"], ["temperature", "above 0"]),
+        (["train", "synthetic", "-T", "-1"], ["temperature", "above 0", "-1"]),
+        (["train", "synthetic", "--perturbations", "0"], ["perturbations", "at least 1", "0"]),
+        (["train", "synthetic", "-K", "0"], ["perturbations", "at least 1", "0"]),
+        (["train", "synthetic", "--input-dropout", "1"], ["input", "dropout", "below 1"]),
+        (["train", "synthetic", "--hidden-dropout", "1.0"], ["hidden", "dropout", "below 1"]),
+        (["train", "synthetic", "--alpha", "nan"], ["alpha", "finite", "nan"]),
+        (["train", "synthetic", "--method", "magic"], ["method", "graphmix, supervised", "magic"]),
+        (["train", "synthetic", "--reading", "mine"], ["reading", "paper, released", "mine"]),
+        (["train", "synthetic", "--unlabeled", "some"], ["unlabeled", "some"]),
         (["train", "synthetic", "--trials", "many"], ["--trials"]),
-        (["train", "synthetic", "--trials", "0"], ["trials", "must be at least 1"]),
-        (["train", "synthetic", "--chunk", "0"], ["chunk", "must be a whole number from 1 up, not 0"]),
-        (["train", "synthetic", "--device", "abacus"], ["there is no device 'abacus'"]),
-        (["train", "synthetic", "--device", "cuda:99"], ["device 'cuda:99'"]),
+        (["train", "synthetic", "--trials", "0"], ["trials", "at least 1"]),
+        (["train", "synthetic", "--chunk", "0"], ["chunk", "0"]),
+        (["train", "synthetic", "--device", "abacus"], ["device", "'abacus'"]),
+        (["train", "synthetic", "--device", "cuda:99"], ["device", "'cuda:99'"]),
         (["train", "synthetic", "--colour", "red"], ["--colour"]),
         (["train"], ["dataset"]),
         (["train", "nowhere.npz"], ["nowhere.npz"]),
         (["paint"], ["paint"]),
-        (["demo", "--epochs", "0"], ["epochs", "must be at least 1"]),
+        (["demo", "--epochs", "0"], ["epochs", "at least 1"]),
     ],
 )  # fmt: skip
 def test_bad_options_get_one_sentence_and_leave_nothing(tmp_path, arguments, parts):
     refused(graphmix(*arguments, cwd=tmp_path), *parts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_real_process_is_refused_with_the_same_exit_code(tmp_path):
+    refused(graphmix_process("train", "coar", cwd=tmp_path), "'coar'", "'cora'")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,7 +153,7 @@ def with_stray_label():
     ("changes", "parts"),
     [
         (overlapping, ["overlap", "node 10"]),
-        (empty_for_one_trial, ["trial 1 has no training nodes"]),
+        (empty_for_one_trial, ["trial 1", "training"]),
         (with_nan, ["node 3", "feature 4"]),
         (with_stray_edge, ["40"]),
         (with_stray_label, ["node 5", "9"]),
@@ -169,7 +173,7 @@ def test_a_file_named_like_a_dataset_is_still_the_users(tmp_path):
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
     assert (answer["split"], answer["gamma"]) == ("custom", 1.0)
-    refused(graphmix("data", "get", "cora.npz", cwd=tmp_path), "your own file")
+    refused(graphmix("data", "get", "cora.npz", cwd=tmp_path), "cora.npz")
 
 
 def test_features_in_csr_form(tmp_path):
@@ -181,18 +185,18 @@ def test_features_in_csr_form(tmp_path):
     np.savez(tmp_path / "mine.npz", **held, **parts)
     assert graphmix("train", "mine.npz", *QUICK, cwd=tmp_path).returncode == 0
     np.savez(tmp_path / "broken.npz", **held, **(parts | {"x_indices": x.indices + 100}))
-    refused(graphmix("train", "broken.npz", *QUICK, cwd=tmp_path), "broken.npz", "not a CSR matrix")
+    refused(graphmix("train", "broken.npz", *QUICK, cwd=tmp_path), "broken.npz", "CSR")
 
 
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"num_classes": np.array([3, 4])}, "num_classes must be one whole number"),
-        ({"num_classes": 3.7}, "num_classes must be one whole number"),
-        ({"num_classes": 10**12}, "from 1 to 1,000,000"),
-        ({"y": np.full(40, 10**9)}, "cannot fill as many classes"),
-        ({"train": arrays()["train"].astype(str)}, "a mask must be bool"),
-        ({"edges": arrays()["edges"].astype(float)}, "edges must hold whole numbers"),
+        ({"num_classes": np.array([3, 4])}, "num_classes"),
+        ({"num_classes": 3.7}, "num_classes"),
+        ({"num_classes": 10**12}, "1,000,000"),
+        ({"y": np.full(40, 10**9)}, "classes"),
+        ({"train": arrays()["train"].astype(str)}, "bool"),
+        ({"edges": arrays()["edges"].astype(float)}, "edges"),
     ],
 )
 def test_arrays_of_the_wrong_kind(tmp_path, changes, part):
@@ -206,23 +210,23 @@ def test_more_memory_than_there_is(tmp_path):
 
 
 def test_out_folders_that_cannot_be(tmp_path):
-    refused(graphmix("train", "synthetic", *QUICK, "--out", "x" * 300, cwd=tmp_path), "run folder")
+    refused(graphmix("train", "synthetic", *QUICK, "--out", "x" * 300, cwd=tmp_path), "x" * 300)
     (tmp_path / "file").write_text("mine")
-    refused(graphmix("train", "synthetic", *QUICK, "--out", "file/run", cwd=tmp_path), "run folder")
+    refused(graphmix("train", "synthetic", *QUICK, "--out", "file/run", cwd=tmp_path), "file/run")
 
 
 def test_a_parts_folder_of_somebody_elses_is_left_alone(tmp_path):
     (tmp_path / "run" / "parts").mkdir(parents=True)
     (tmp_path / "run" / "parts" / "notes.txt").write_text("mine")
-    refused(graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path), "holds other files")
+    refused(graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path), "run", "other files")
     assert (tmp_path / "run" / "parts" / "notes.txt").read_text() == "mine"
 
 
 def test_a_terminal_that_knows_only_ascii(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK, cwd=tmp_path, PYTHONIOENCODING="ascii")
+    result = graphmix_process("train", "synthetic", *QUICK, cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert result.returncode == 0, result.stderr
     assert "Run written to" in result.stdout
-    assert graphmix("train", "--help", cwd=tmp_path, PYTHONIOENCODING="ascii").returncode == 0
+    assert graphmix_process("train", "--help", cwd=tmp_path, PYTHONIOENCODING="ascii").returncode == 0
 
 
 def test_divergence_is_said(tmp_path):
@@ -233,27 +237,17 @@ def test_divergence_is_said(tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
-    # Several seconds' worth after the first trial: this process may not be woken at once.
-    command = [*COMMAND, "train", "synthetic", "--trials", "9", "--epochs", "150", "--chunk", "1"]
-    command += ["--device", "cpu", "--json", "--out", "run"]
-    variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # Tests that a shell started in the background ignore Ctrl-C, and so would what they start.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(command, cwd=tmp_path, env=variables, preexec_fn=heed, **streams)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("run/parts/*.safetensors")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    shown, told = process.communicate()
-    assert process.returncode == 130
-    assert shown == ""
-    assert told.strip().splitlines() == [
-        "graphmix: interrupted; the same command with --out run goes on with the trials that are missing"
-    ]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
-    assert len(json.loads(done.stdout)["test_accuracy"]) == 9
+    options = ["train", "synthetic", "--trials", "3", "--epochs", "8", "--chunk", "1"]
+    options += ["--device", "cpu", "--no-report", "--json", "--out", "run"]
+    ended = graphmix_signalled(*options, cwd=tmp_path, send=signal.SIGINT, files=1)
+    assert ended.returncode == 130
+    assert ended.stdout == ""
+    (line,) = ended.stderr.strip().splitlines()
+    assert "interrupted" in line
+    assert "--out run" in line
+    assert len(list(tmp_path.glob("run/parts/*.safetensors"))) == 1
+    done = graphmix(*options, cwd=tmp_path)
+    assert len(json.loads(done.stdout)["test_accuracy"]) == 3
 
 
 def test_an_interrupted_demo_goes_on(tmp_path):
@@ -285,14 +279,14 @@ def test_no_command_shows_the_help_and_nothing_else(tmp_path):
 
 def test_a_file_that_is_no_graph(tmp_path):
     (tmp_path / "mine.npz").write_text("nodes and edges")
-    refused(graphmix("train", "mine.npz", cwd=tmp_path), "mine.npz cannot be read as a graph")
+    refused(graphmix("train", "mine.npz", cwd=tmp_path), "mine.npz")
     with (tmp_path / "renamed.npz").open("wb") as file:
         np.save(file, np.eye(3))
-    refused(graphmix("train", "renamed.npz", cwd=tmp_path), "renamed.npz cannot be read as a graph")
+    refused(graphmix("train", "renamed.npz", cwd=tmp_path), "renamed.npz")
     np.savez(tmp_path / "other.npz", x=np.eye(3))
-    refused(graphmix("train", "other.npz", cwd=tmp_path), "other.npz has no array 'edges'")
+    refused(graphmix("train", "other.npz", cwd=tmp_path), "other.npz", "'edges'")
     np.savez(tmp_path / "pickled.npz", **arrays(y=np.array([{}] * 40, dtype=object)))
-    refused(graphmix("train", "pickled.npz", cwd=tmp_path), "pickled.npz cannot be read as a graph")
+    refused(graphmix("train", "pickled.npz", cwd=tmp_path), "pickled.npz")
 
 
 @pytest.mark.data
@@ -311,8 +305,8 @@ def test_a_checksum_that_does_not_match(tmp_path, data_root):
 def test_an_output_folder_that_holds_another_run(tmp_path):
     assert graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path).returncode == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    refused(graphmix("train", "synthetic", *QUICK, "--seed", "9", "--out", "run", cwd=tmp_path), "run holds")
-    refused(graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path), "run holds a finished run")
+    refused(graphmix("train", "synthetic", *QUICK, "--seed", "9", "--out", "run", cwd=tmp_path), "run", "holds")
+    refused(graphmix("train", "synthetic", *QUICK, "--out", "run", cwd=tmp_path), "run", "finished")
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
@@ -326,7 +320,7 @@ def test_data_list_names_every_dataset(tmp_path):
 def test_data_get_checks_what_is_there(tmp_path, data_root):
     result = graphmix("data", "get", "Cora", "--data-root", data_root, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "8 files, checked" in result.stdout
+    assert "8 files" in result.stdout
 
 
 def test_demo_without_network_says_so_and_runs_on_the_synthetic_graph(tmp_path):
@@ -375,7 +369,9 @@ def test_progress_shows_epoch_accuracy_and_time_left_on_a_terminal(tmp_path):
 
 
 def test_version_and_help(tmp_path):
-    assert graphmix("--version", cwd=tmp_path).stdout.startswith("graphmix ")
+    version = graphmix_process("--version", cwd=tmp_path)
+    assert version.returncode == 0
+    assert version.stdout.startswith("graphmix ")
     for command in ([], ["train"], ["demo"], ["data"], ["data", "get"]):
         result = graphmix(*command, "--help", cwd=tmp_path)
         assert result.returncode == 0
@@ -394,13 +390,16 @@ def test_the_package_installs_from_its_wheel(tmp_path):
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("graphmix-*.whl")
     empty = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", str(empty)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(empty)], check=True)
     python = empty / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", wheel], check=True)
     # Dependencies are borrowed from here; the package itself must come from the wheel.
     site = next((empty / "lib").glob("python*/site-packages"))
     (site / "borrowed.pth").write_text(str(Path(np.__file__).parents[1]))
-    shown = subprocess.run([empty / "bin" / "graphmix", "data", "list"], check=True, capture_output=True, text=True)
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    streams = {"env": variables, "cwd": tmp_path, "check": True, "capture_output": True, "text": True}
+    shown = subprocess.run([empty / "bin" / "graphmix", "data", "list"], **streams)
     assert "citeseer" in shown.stdout
-    where = subprocess.run([python, "-c", "import graphmix; print(graphmix.__file__)"], capture_output=True, text=True)
+    where = subprocess.run([python, "-c", "import graphmix; print(graphmix.__file__)"], **streams)
     assert where.stdout.startswith(str(empty))

@@ -2,25 +2,22 @@
 
 import csv
 import errno
-import functools
 import gzip
 import json
 import os
 import resource
 import signal
-import subprocess
-import time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from command_line import COMMAND, graphmix, refused
-from graphmix.storage.files import locked
+from command_line import graphmix, graphmix_signalled, refused
+from graphmix.storage.lock import locked
 from graphmix.workflow import fitting
 from graphmix.workflow.model import load_model
-from small_tables import command, lines, pairs, rows, tree, write_edges, write_nodes
+from small_tables import lines, pairs, rows, tree, write_edges, write_nodes
 
 QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]
 TWO = ["--methods", "graphmix,label-propagation"]
@@ -32,7 +29,7 @@ FILES = {
 
 def fit(folder, *options, nodes="nodes.csv", edges="edges.csv", label="topic", out="model"):
     tables = [] if nodes is None else ["--nodes", folder / nodes, "--label", label]
-    return command("fit", *tables, "--edges", folder / edges, "--out", folder / out, *QUICK, *options)
+    return graphmix("fit", *tables, "--edges", folder / edges, "--out", folder / out, *QUICK, *options)
 
 
 def predictions(folder, name="model/predictions.csv"):
@@ -76,9 +73,6 @@ def refused_after_a_look(result, *parts):
     assert result.stderr.startswith("graphmix: ")
 
 
-# A real process, its streams and its signals: few, because each takes seconds.
-
-
 def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     split = ["train", "train", "val", "test"]
     held = [row | {"topic": "ABC"[n % 3], "part": split[n // 3 % 4]} for n, row in enumerate(rows())]
@@ -112,38 +106,28 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     before = tree(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
-    refused(command("fit", *options), "model holds a finished model; choose another")
-    refused(command("fit", *options, "--resume", "--seed", "1"), "model holds another fit, with other config")
-    refused(command("fit", *options, "--resume", "--coverage", "0.8"), "model holds another fit, with other wishes")
+    refused(graphmix("fit", *options), "model", "finished", "--out")
+    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model", "another fit", "config")
+    refused(graphmix("fit", *options, "--resume", "--coverage", "0.8"), "model", "another fit")
     assert tree(tmp_path / "model") == before
 
 
-def test_ctrl_c_says_how_to_go_on_and_that_works(tables, monkeypatch):
-    options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--trials", "4"]
-    options += ["--epochs", "150", "--hidden", "4", "--device", "cpu", "--no-report", "--json", "--out", "model"]
-    options += ["--methods", "fcn,graphmix"]
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*COMMAND, *options], cwd=tables, env=variables, preexec_fn=heed, **streams)
-    deadline = time.monotonic() + 120
-    while not (tables / "model" / "candidates" / "graphmix" / "config.json").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    shown, told = process.communicate()
-    assert process.returncode == 130, told
-    assert shown == ""
-    *_, last = told.strip().splitlines()
-    assert last == "graphmix: interrupted; the same command with --resume continues in model"
-    monkeypatch.chdir(tables)
-    refused(command(*options), "model holds an unfinished fit; use --resume")
-    done = command(*options, "--resume")
+def test_ctrl_c_says_how_to_go_on_and_that_works(tables):
+    options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", *QUICK]
+    options += ["--json", "--out", "model", "--methods", "fcn,graphmix"]
+    # The first file of the second candidate.
+    moment = {"send": signal.SIGINT, "files": 1, "folder": "graphmix"}
+    ended = graphmix_signalled(*options, cwd=tables, **moment)
+    assert ended.returncode == 130, ended.stderr
+    assert ended.stdout == ""
+    *_, last = ended.stderr.strip().splitlines()
+    for part in ("interrupted", "--resume", "model"):
+        assert part in last
+    assert (tables / "model" / "candidates" / "fcn" / "results.json").exists()
+    refused(graphmix(*options, cwd=tables), "model", "unfinished", "--resume")
+    done = graphmix(*options, "--resume", cwd=tables)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["candidates"]) == 2
-
-
-# In this process: the same command, the same exit, hundreds of times faster.
 
 
 def test_a_file_that_may_not_grow_is_a_full_disk(tables):
@@ -155,7 +139,7 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tables):
         result = fit(tables, *TWO)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
-    one_sentence(tables, result, "config.json cannot be written: File too large")
+    one_sentence(tables, result, "config.json", "File too large")
     assert tree(tables) == before
 
 
@@ -178,7 +162,7 @@ def test_a_disk_that_fills_at_any_moment_leaves_whole_files(tables, monkeypatch)
         allowed[:] = [moment]
         refused_at = fit(tables, *methods, out=out)
         assert refused_at.returncode == 2
-        assert "cannot be written: No space left on device" in refused_at.stderr.splitlines()[-1]
+        assert "No space left on device" in refused_at.stderr.splitlines()[-1]
         assert not list((tables / out).rglob("*.part"))
         allowed.clear()
         # Where networks were trained one can go on, elsewhere begin anew; both come to the same.
@@ -197,42 +181,42 @@ def same(name):
 def test_another_process_in_the_same_folder(tables):
     (tables / "model").mkdir()
     with locked(tables / "model"):
-        refused_after_a_look(fit(tables, *TWO), "model is being written by another process")
+        refused_after_a_look(fit(tables, *TWO), "model", "another process")
 
 
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--trials", "0"], ["trials", "must be at least 1, not 0"]),
-        (["--target-accuracy", "0"], ["accuracy", "must be above 0 and below 1, not 0"]),
-        (["--target-accuracy", "2"], ["accuracy", "must be above 0 and below 1, not 2"]),
-        (["--target-accuracy", "nan"], ["accuracy", "must be above 0 and below 1"]),
-        (["--coverage", "1.5"], ["coverage", "must be above 0 and below 1, not 1.5"]),
-        (["--coverage", "-1"], ["coverage", "must be above 0 and below 1"]),
-        (["--methods", "magic"], ["there is no method 'magic'; there are graphmix, supervised"]),
-        (["--methods", ""], ["there is no method ''"]),
-        (["--backbone", "mlp"], ["backbone", "must be one of"]),
-        (["--device", "abacus"], ["there is no device 'abacus'"]),
-        (["--id", "nothing"], ["nodes.csv has no column 'nothing'; it has 'id', 'topic'"]),
-        (["--id", "topic"], ["column 'topic' cannot be ids, labels and split at once"]),
-        (["--split", "year"], ["'2000", "in column 'year' is not train, val or test"]),
-        (["--source", "nothing"], ["edges.csv has no column 'nothing'"]),
-        (["--source", "target", "--target", "target"], ["cannot be both ends"]),
-        (["--weight", "nothing"], ["edges.csv has no column 'nothing'"]),
+        (["--trials", "0"], ["trials", "at least 1"]),
+        (["--target-accuracy", "0"], ["target", "accuracy", "above 0 and below 1"]),
+        (["--target-accuracy", "2"], ["target", "accuracy", "above 0 and below 1", "2"]),
+        (["--target-accuracy", "nan"], ["target", "accuracy", "above 0 and below 1", "nan"]),
+        (["--coverage", "1.5"], ["coverage", "above 0 and below 1", "1.5"]),
+        (["--coverage", "-1"], ["coverage", "above 0 and below 1", "-1"]),
+        (["--methods", "magic"], ["'magic'", "graphmix, supervised"]),
+        (["--methods", ""], ["method", "''"]),
+        (["--backbone", "mlp"], ["backbone", "gcn", "mlp"]),
+        (["--device", "abacus"], ["device", "'abacus'"]),
+        (["--id", "nothing"], ["nodes.csv", "'nothing'", "'id', 'topic'"]),
+        (["--id", "topic"], ["'topic'", "ids", "labels"]),
+        (["--split", "year"], ["'2000", "'year'", "train, val"]),
+        (["--source", "nothing"], ["edges.csv", "'nothing'"]),
+        (["--source", "target", "--target", "target"], ["'target'"]),
+        (["--weight", "nothing"], ["edges.csv", "'nothing'"]),
         (["--weight", "target"], ["edges.csv"]),
-        (["--feature", "nothing"], ["nodes.csv has no column 'nothing'"]),
-        (["--feature", "title=number"], ["line 2: 'on word0", "in column 'title' is not a number"]),
-        (["--feature", "year=embedding"], ["is not a list of numbers"]),
-        (["--feature", "year=colour"], ["has no column 'year=colour'"]),
-        (["--feature", "year", "--feature", "year=number"], ["feature", "year is given twice"]),
-        (["--feature", "topic"], ["column 'topic' already holds ids, labels"]),
-        (["--ignore", "nothing"], ["has no column 'nothing'"]),
-        (["--encoding", "klingon"], ["there is no encoding 'klingon'"]),
-        (["--predictions", "out.xlsx"], ["out.xlsx", "ends in .csv, .tsv, .parquet"]),
-        (["--predictions", "/nowhere/at/all.csv"], ["/nowhere/at/all.csv", "the folder /nowhere/at does not exist"]),
-        (["--link-label", "target"], ["nodes or links can be classified, not both"]),
+        (["--feature", "nothing"], ["nodes.csv", "'nothing'"]),
+        (["--feature", "title=number"], ["line 2", "'on word0", "'title'", "number"]),
+        (["--feature", "year=embedding"], ["'year'", "list of numbers"]),
+        (["--feature", "year=colour"], ["'year=colour'"]),
+        (["--feature", "year", "--feature", "year=number"], ["feature", "year", "twice"]),
+        (["--feature", "topic"], ["'topic'", "labels"]),
+        (["--ignore", "nothing"], ["'nothing'"]),
+        (["--encoding", "klingon"], ["encoding", "'klingon'"]),
+        (["--predictions", "out.xlsx"], ["out.xlsx", ".csv"]),
+        (["--predictions", "/nowhere/at/all.csv"], ["/nowhere/at"]),
+        (["--link-label", "target"], ["nodes", "links"]),
         (["--hidden", "2000000000"], ["GiB"]),
-        (["--learning-rate", "-1"], ["learning", "must be above 0"]),
+        (["--learning-rate", "-1"], ["learning", "rate", "-1"]),
         (["--epochs", "many"], ["--epochs"]),
     ],
 )  # fmt: skip
@@ -241,16 +225,16 @@ def test_options_that_cannot_be(tables, options, parts):
 
 
 def test_files_that_cannot_be(tables):
-    one_sentence(tables, fit(tables, nodes="nowhere.csv"), "there is no file", "nowhere.csv")
-    one_sentence(tables, fit(tables, edges="nowhere.csv"), "there is no file", "nowhere.csv")
+    one_sentence(tables, fit(tables, nodes="nowhere.csv"), "nowhere.csv")
+    one_sentence(tables, fit(tables, edges="nowhere.csv"), "nowhere.csv")
     (tables / "folder.csv").mkdir()
-    one_sentence(tables, fit(tables, nodes="folder.csv"), "folder.csv is a folder")
+    one_sentence(tables, fit(tables, nodes="folder.csv"), "folder.csv", "folder")
     (tables / "nodes.xlsx").write_text("")
-    one_sentence(tables, fit(tables, nodes="nodes.xlsx"), "a table's name must end in .csv")
+    one_sentence(tables, fit(tables, nodes="nodes.xlsx"), "nodes.xlsx", ".csv")
     (tables / "fake.parquet").write_text("id,topic\n")
-    one_sentence(tables, fit(tables, nodes="fake.parquet"), "fake.parquet is not a Parquet file")
+    one_sentence(tables, fit(tables, nodes="fake.parquet"), "fake.parquet", "Parquet")
     (tables / "half.csv.gz").write_bytes(gzip.compress(b"id,topic\na,b\n")[:-9])
-    one_sentence(tables, fit(tables, nodes="half.csv.gz"), "half.csv.gz is not a complete gzip file")
+    one_sentence(tables, fit(tables, nodes="half.csv.gz"), "half.csv.gz", "gzip")
     one_sentence(tables, fit(tables, nodes="x" * 300 + ".csv"), "File name too long")
 
 
@@ -264,7 +248,7 @@ def test_a_file_that_may_not_be_read(tables, monkeypatch):
         return real(path, *arguments, **options)
 
     monkeypatch.setattr(type(tables), "open", forbidden)
-    one_sentence(tables, fit(tables), "nodes.csv cannot be read: Permission denied")
+    one_sentence(tables, fit(tables), "nodes.csv", "Permission denied")
 
 
 HEAD = "id,topic,size\n"
@@ -275,30 +259,30 @@ CYCLE = "source,target\n" + "".join(f"n{n},n{(n + 2) % 20}\n" for n in range(20)
 @pytest.mark.parametrize(
     ("nodes", "edges", "parts"),
     [
-        ("", CYCLE, ["nodes.csv is empty"]),
-        (HEAD, CYCLE, ["nodes.csv has a header but no rows"]),
-        (HEAD + ENOUGH, "", ["edges.csv is empty"]),
-        (HEAD + ENOUGH, "source,target\n", ["edges.csv has a header but no rows"]),
-        (HEAD + ENOUGH, "source\nn1\n", ["edges.csv needs two columns"]),
-        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22: id 'n3' in column 'id'", "nodes.csv line 5"]),
-        (HEAD + ENOUGH + ",A,1\n", CYCLE, ["nodes.csv line 22 has no id"]),
-        (HEAD + ENOUGH + "n99,A\n", CYCLE, ["nodes.csv line 22 has 2 cells, but the header names 3"]),
-        (HEAD + ENOUGH.replace(",B,", ",A,"), CYCLE, ["column 'topic' has one class only, 'A'"]),
-        (HEAD + ENOUGH.replace(",B,", ",,").replace(",A,", ",,"), CYCLE, ["column 'topic' has no label at all"]),
-        (HEAD + "".join(f"n{n},c{n},1\n" for n in range(20)), CYCLE, ["20 classes for 20 labeled rows", "an id"]),
-        ("id,size\n" + "n1,2\nn2,3\n", CYCLE, ["nodes.csv has no column 'topic'"]),
+        ("", CYCLE, ["nodes.csv", "empty"]),
+        (HEAD, CYCLE, ["nodes.csv", "header", "rows"]),
+        (HEAD + ENOUGH, "", ["edges.csv", "empty"]),
+        (HEAD + ENOUGH, "source,target\n", ["edges.csv", "header", "rows"]),
+        (HEAD + ENOUGH, "source\nn1\n", ["edges.csv", "two columns"]),
+        (HEAD + ENOUGH + "n3,A,1\n", CYCLE, ["nodes.csv line 22", "'n3'", "'id'", "line 5"]),
+        (HEAD + ENOUGH + ",A,1\n", CYCLE, ["nodes.csv line 22", "id"]),
+        (HEAD + ENOUGH + "n99,A\n", CYCLE, ["nodes.csv line 22", "2 cells", "3"]),
+        (HEAD + ENOUGH.replace(",B,", ",A,"), CYCLE, ["'topic'", "one class", "'A'"]),
+        (HEAD + ENOUGH.replace(",B,", ",,").replace(",A,", ",,"), CYCLE, ["'topic'", "no label"]),
+        (HEAD + "".join(f"n{n},c{n},1\n" for n in range(20)), CYCLE, ["20 classes", "20 labeled rows"]),
+        ("id,size\n" + "n1,2\nn2,3\n", CYCLE, ["nodes.csv", "'topic'"]),
         (HEAD + "n0,A,1\nn1,B,2\nn2,,3\nn3,,3\n", "a,b\nn0,n1\n", ["too few labels"]),
-        (HEAD + ENOUGH, CYCLE + "n1,x9\n", ["1 edge names a node not among the nodes: 'x9' (edges.csv line 22)"]),
-        (HEAD + ENOUGH, CYCLE + "n1,\n", ["edges.csv line 22 has no id"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,nan\n", ["edges.csv line 2", "'nan' in column 'weight' is missing"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,inf\n", ["edges.csv line 2: 'inf' in column 'weight' is too large"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,-1\n", ["'-1' in column 'weight' is negative"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,heavy\n", ["'heavy' in column 'weight' is not a number"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,1e308\n", ["'1e308' in column 'weight' is too large"]),
-        (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["every edge has weight 0"]),
-        (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["a quote opened", "never closed"]),
-        ("id,topic,id\na,b,c\n", CYCLE, ["two columns called 'id'"]),
-        ("id,topic,\na,b,c\n", CYCLE, ["column 3 has no name"]),
+        (HEAD + ENOUGH, CYCLE + "n1,x9\n", ["1 edge", "'x9'", "edges.csv line 22"]),
+        (HEAD + ENOUGH, CYCLE + "n1,\n", ["edges.csv line 22", "id"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,nan\n", ["edges.csv line 2", "'nan'", "'weight'", "missing"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,inf\n", ["edges.csv line 2", "'inf'", "'weight'", "too large"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,-1\n", ["'-1'", "'weight'", "negative"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,heavy\n", ["'heavy'", "'weight'", "number"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,1e308\n", ["'1e308'", "'weight'", "too large"]),
+        (HEAD + ENOUGH, "a,b,weight\nn0,n1,0\n", ["edge", "0"]),
+        (HEAD + ENOUGH + 'n99,A,"1\n', CYCLE, ["quote"]),
+        ("id,topic,id\na,b,c\n", CYCLE, ["two columns", "'id'"]),
+        ("id,topic,\na,b,c\n", CYCLE, ["column 3", "name"]),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be(tmp_path, nodes, edges, parts):
@@ -310,31 +294,31 @@ def test_tables_that_cannot_be(tmp_path, nodes, edges, parts):
 def test_edges_that_all_lead_elsewhere(tmp_path):
     (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH)
     (tmp_path / "edges.csv").write_text("source,target\nx1,x2\nx3,n1\n")
-    one_sentence(tmp_path, fit(tmp_path), "2 edges name nodes not among the nodes: 'x1'")
-    one_sentence(tmp_path, fit(tmp_path, "--ignore-unknown"), "no edge of edges.csv joins two nodes of nodes.csv")
+    one_sentence(tmp_path, fit(tmp_path), "2 edges", "'x1'")
+    one_sentence(tmp_path, fit(tmp_path, "--ignore-unknown"), "no edge", "edges.csv", "nodes.csv")
 
 
 def test_bytes_that_are_no_text(tables):
     (tables / "nodes.csv").write_bytes("id,topic\nn1,caf\u00e9\n".encode("latin-1"))
-    one_sentence(tables, fit(tables), "nodes.csv line 2 is not utf-8", "latin-1")
+    one_sentence(tables, fit(tables), "nodes.csv line 2", "utf-8", "--encoding")
     (tables / "nodes.csv").write_bytes(b"id,topic\nn1,\0\n")
-    one_sentence(tables, fit(tables), "nodes.csv line 2 has a NUL byte")
+    one_sentence(tables, fit(tables), "nodes.csv line 2", "NUL")
 
 
 def test_weights_that_the_network_would_not_heed(tables):
     write_edges(tables / "edges.csv", [(*pair, 2) for pair in pairs()])
     for backbone in ("gat", "unet"):
-        one_sentence(tables, fit(tables, "--backbone", backbone), f"gcn only, not by {backbone}")
+        one_sentence(tables, fit(tables, "--backbone", backbone), "gcn", "weights", backbone)
 
 
 def test_out_folders_that_cannot_be(tables):
     (tables / "file").write_text("mine")
-    refused(fit(tables, out="file"), "file is a file; choose another")
-    refused_after_a_look(fit(tables, out="file/model"), "file/model cannot be made: Not a directory")
+    refused(fit(tables, out="file"), "file is a file", "--out")
+    refused_after_a_look(fit(tables, out="file/model"), "file/model", "Not a directory")
     refused_after_a_look(fit(tables, out="x" * 300), "File name too long")
     (tables / "full").mkdir()
     (tables / "full" / "thesis.doc").write_text("mine")
-    refused(fit(tables, out="full"), "full holds other files")
+    refused(fit(tables, out="full"), "full", "other files")
     assert set(tree(tables)) == {"nodes.csv", "edges.csv", "file", "full/thesis.doc"}
 
 
@@ -343,11 +327,11 @@ def test_a_place_that_may_not_be_written(tables, monkeypatch):
         raise PermissionError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
     monkeypatch.setattr(type(tables), "mkdir", forbidden)
-    one_sentence(tables, fit(tables, *TWO), "model cannot be made: Read-only file system")
+    one_sentence(tables, fit(tables, *TWO), "model", "Read-only file system")
 
 
 def test_predictions_never_replace_a_file(tables):
-    one_sentence(tables, fit(tables, "--predictions", tables / "nodes.csv"), "nodes.csv exists already")
+    one_sentence(tables, fit(tables, "--predictions", tables / "nodes.csv"), "nodes.csv", "already")
     assert (tables / "nodes.csv").read_text().startswith("id,topic")
 
 
@@ -362,7 +346,7 @@ def test_predictions_beside_the_model_or_in_it(tables):
 def fitted_elsewhere(folder, name):
     result = fit(folder, *TWO, "--predictions", folder / name)
     assert result.returncode == 0, result.stderr
-    assert f"predictions to {folder / name}" in result.stdout
+    assert str(folder / name) in result.stdout
     return load_model(folder / "model"), result
 
 
@@ -456,7 +440,7 @@ def test_names_that_mean_something_to_the_screen(tmp_path):
 def test_ids_that_differ_by_a_space_are_the_same(tmp_path):
     (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH + "1,A,2\n 1,B,2\n")
     (tmp_path / "edges.csv").write_text(CYCLE)
-    one_sentence(tmp_path, fit(tmp_path), "line 23: id '1' in column 'id' is also the id of nodes.csv line 22")
+    one_sentence(tmp_path, fit(tmp_path), "line 23", "'1'", "'id'", "nodes.csv line 22")
 
 
 def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
@@ -510,7 +494,7 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
     write(30_000, 10_000)
     # As on a machine of 16 GiB, whatever this one is.
     monkeypatch.setattr(fitting, "free_memory", lambda device: 2**34)
-    one_sentence(tmp_path, fit(tmp_path), "30,000 nodes for 10,000 classes", "GiB", "merge rare classes")
+    one_sentence(tmp_path, fit(tmp_path), "30,000 nodes", "10,000 classes", "GiB")
     write(600, 200)
     stored, _ = fitted(tmp_path)
     assert len(stored.ensemble.classes) == 200
@@ -519,9 +503,9 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "told"),
     [
-        ("AB" * 10, "20 of 20 nodes are labeled"),
-        ("AABBAB" + "." * 14, "Fewer than 5 labels: A (3), B (3)"),
-        ("AAABBBBC" + "." * 12, "1 class has a single label"),
+        ("AB" * 10, "20 of 20 nodes"),
+        ("AABBAB" + "." * 14, "A (3), B (3)"),
+        ("AAABBBBC" + "." * 12, "1 class has"),
     ],
 )
 def test_labels_of_all_nodes_or_few(tmp_path, labels, told):
@@ -543,9 +527,9 @@ def test_links_with_signs(tmp_path):
     assert "What edges holds" in result.stdout
     one = lines(("who", "whom", "sign"), [(*link[:2], "+") for link in links])
     (tmp_path / "edges.csv").write_text(one)
-    refused(fit(tmp_path, "--link-label", "sign", nodes=None, out="two"), "edges.csv: column 'sign' has one class only")
-    refused(fit(tmp_path, "--link-label", "trust", nodes=None, out="two"), "edges.csv has no column 'trust'")
-    refused(fit(tmp_path, nodes=None, out="two"), "give a table of", "nodes", "label")
+    refused(fit(tmp_path, "--link-label", "sign", nodes=None, out="two"), "edges.csv", "'sign'", "one class")
+    refused(fit(tmp_path, "--link-label", "trust", nodes=None, out="two"), "edges.csv", "'trust'")
+    refused(fit(tmp_path, nodes=None, out="two"), "--nodes", "--label")
 
 
 def test_what_is_understood_is_said_first(tables):
@@ -560,7 +544,7 @@ def test_what_is_understood_is_said_first(tables):
         "edges between labels join one class",
     ):
         assert part in shown
-    assert "1 edge from a node to itself dropped" in shown
+    assert "1 edge from a node to itself" in shown
     assert "features: year (number); venue (category); title (text)" in shown
     # Of five folds two trials hold out two, of 8 and 7 labels.
     assert result.stdout.index("What nodes holds") < result.stdout.index("Percent of 15 held-out labels")

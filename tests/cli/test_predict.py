@@ -7,8 +7,8 @@ import shutil
 import pytest
 from pyarrow import parquet
 
-from command_line import graphmix, refused
-from small_tables import command, fit_tables, rows, tree, write_edges, write_nodes
+from command_line import graphmix, graphmix_process, refused
+from small_tables import fit_tables, rows, tree, write_edges, write_nodes
 
 NEW = [{**row, "id": f"q{number}"} for number, row in enumerate(rows(4))]
 
@@ -23,7 +23,7 @@ def made(tmp_path_factory):
 
 
 def predict(folder, *options, out="out.csv"):
-    return command("predict", folder / "model", "-o", out, *options)
+    return graphmix("predict", folder / "model", "-o", out, *options)
 
 
 def read(path):
@@ -33,10 +33,11 @@ def read(path):
 
 def test_nodes_that_are_new_in_a_process_of_their_own(made, tmp_path):
     tables = ["--nodes", made / "new.csv", "--edges", made / "new_e.csv"]
-    result = graphmix("predict", made / "model", *tables, "-o", "out.csv", cwd=tmp_path)
+    result = graphmix_process("predict", made / "model", *tables, "-o", "out.csv", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
-    assert "4 predictions written to out.csv" in result.stdout
+    assert "4 predictions" in result.stdout
+    assert "out.csv" in result.stdout
     table = read(tmp_path / "out.csv")
     assert [row["id"] for row in table] == ["q0", "q1", "q2", "q3"]
     # Labels in that table are not known to the model.
@@ -65,7 +66,7 @@ def test_all_nodes_other_wishes_and_other_forms(made, tmp_path):
 def test_a_file_is_replaced_only_by_force(made, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("mine")
-    refused(predict(made, out=out), "out.csv exists already", "force")
+    refused(predict(made, out=out), "out.csv", "already", "--force")
     assert out.read_text() == "mine"
     assert predict(made, "--force", out=out).returncode == 0
     assert len(read(out)) == 36
@@ -74,15 +75,18 @@ def test_a_file_is_replaced_only_by_force(made, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--target-accuracy", "0"], ["accuracy", "must be above 0 and below 1"]),
-        (["--coverage", "1"], ["coverage", "must be above 0 and below 1"]),
-        (["--nodes", "nowhere.csv"], ["there is no file nowhere.csv"]),
-        (["--edges", "{made}/new_e.csv"], ["edges alone has no new nodes"]),
-        (["--nodes", "{made}/n.csv"], ["n.csv line 2: node 'p0' was there at training"]),
-        (["--nodes", "{made}/bare.csv"], ["bare.csv has no column 'year', which the model was trained with"]),
-        (["--nodes", "{made}/new.csv", "--edges", "{made}/stray.csv"], ["'x9' (stray.csv line 2)", "--ignore-unknown"]),
-        (["--out", "out.xlsx"], ["ends in .csv, .tsv, .parquet"]),
-        (["--out", "nowhere/out.csv"], ["nowhere/out.csv cannot be written: No such file or directory"]),
+        (["--target-accuracy", "0"], ["target", "accuracy", "above 0 and below 1"]),
+        (["--coverage", "1"], ["coverage", "above 0 and below 1"]),
+        (["--nodes", "nowhere.csv"], ["nowhere.csv"]),
+        (["--edges", "{made}/new_e.csv"], ["edges", "nodes"]),
+        (["--nodes", "{made}/n.csv"], ["n.csv line 2", "'p0'"]),
+        (["--nodes", "{made}/bare.csv"], ["bare.csv", "'year'"]),
+        (
+            ["--nodes", "{made}/new.csv", "--edges", "{made}/stray.csv"],
+            ["'x9'", "stray.csv line 2", "--ignore-unknown"],
+        ),
+        (["--out", "out.xlsx"], ["out.xlsx", ".csv"]),
+        (["--out", "nowhere/out.csv"], ["nowhere/out.csv"]),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(made, tmp_path, monkeypatch, options, parts):
@@ -95,17 +99,17 @@ def test_what_cannot_be_is_said_in_one_sentence(made, tmp_path, monkeypatch, opt
 
 def test_models_that_are_none(made, tmp_path):
     def told(folder):
-        return command("predict", folder, "-o", tmp_path / "out.csv")
+        return graphmix("predict", folder, "-o", tmp_path / "out.csv")
 
-    refused(told(tmp_path / "nowhere"), "is not a model's folder")
+    refused(told(tmp_path / "nowhere"), "nowhere")
     model = shutil.copytree(made / "model", tmp_path / "model")
     described = json.loads((model / "model.json").read_text())
     (model / "model.json").write_text(json.dumps(described | {"format": 99}))
-    refused(told(model), "was written by a newer graphmix (format 99")
+    refused(told(model), "newer", "99")
     (model / "model.json").write_text(json.dumps(described))
     assert told(model).returncode == 0
     (tmp_path / "out.csv").unlink()
     content = (model / "weights.safetensors").read_bytes()
     (model / "weights.safetensors").write_bytes(content[:-1] + b"x")
-    refused(told(model), "weights.safetensors is not the file that was written with the model")
+    refused(told(model), "weights.safetensors")
     assert not (tmp_path / "out.csv").exists()

@@ -1,4 +1,4 @@
-"""`graphmix train`: backbones, methods, splits and tasks, as a real process."""
+"""`graphmix train`: backbones, methods, splits and tasks."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     assert (answer["method"], answer["trials"], answer["backbone"]) == (method, 2, None)
     assert answer["test_accuracy_mean"] > 50
     assert json.loads((tmp_path / "run" / "results.json").read_text())["test_accuracy"] == answer["test_accuracy"]
-    refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "holds a finished run")
+    refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "run", "finished")
     again = ["--method", method, "--trials", "1", "--no-report", "--out", "other"]
     table = graphmix("train", "synthetic", *again, cwd=tmp_path).stdout
     assert {"label-propagation": "Label propagation", "deepwalk": "DeepWalk"}[method] in table
@@ -84,15 +84,15 @@ def test_a_saved_split_can_be_trained_on(tmp_path):
 @pytest.mark.parametrize(
     ("choices", "parts"),
     [
-        (["--split", "300-per-class"], ["class 0", "has 250", "needs 600"]),
-        (["--split", "mine"], ["--split must be one of", "not 'mine'", "random", "benchmark", "5-per-class"]),
-        (["--splits", "0"], ["at least 1, not 0"]),
+        (["--split", "300-per-class"], ["class 0", "250", "600"]),
+        (["--split", "mine"], ["'mine'", "random", "benchmark", "5-per-class"]),
+        (["--splits", "0"], ["splits", "at least 1", "0"]),
         (["--split", "5-per-class", "--split-seed", "-1"], ["seed", "-1"]),
         (["--backbone", "unet", "--pool-ratios", "1.5"], ["1.5"]),
-        (["--backbone", "unet", "--pool-ratios", "0.5,0.5,0.5"], ["two"]),
+        (["--backbone", "unet", "--pool-ratios", "0.5,0.5,0.5"], ["pool", "ratios"]),
         (["--backbone", "unet", "--pool-ratios", "half"], ["'half'"]),
         (["--method", "magic"], ["graphmix, supervised, fcn, self-training"]),
-        (["--backbone", "custom"], ["own", "model"]),
+        (["--backbone", "custom"], ["custom", "model"]),
     ],
     ids=lambda value: " ".join(value),
 )
@@ -103,14 +103,14 @@ def test_choices_that_cannot_be_get_one_sentence(choices, parts, tmp_path):
 
 def test_a_class_with_too_few_nodes_is_named(tmp_path):
     held = save(tmp_path / "mine.npz", y=np.array([2] + [0, 1] * 19 + [0]))
-    refused(graphmix("train", held, *QUICK, "--split", "5-per-class", cwd=tmp_path), "class 2", "has 1", "needs 10")
+    refused(graphmix("train", held, *QUICK, "--split", "5-per-class", cwd=tmp_path), "class 2", " 1 ", " 10")
 
 
 def test_signed_links_of_one_kind_only_are_refused(tmp_path):
     raw = tmp_path / "root" / "BitcoinAlpha" / "raw"
     raw.mkdir(parents=True)
     (raw / "soc-sign-bitcoinalpha.csv").write_text("1,2,5,100\n2,3,8,101\n")
-    refused(graphmix("train", "bitcoin-alpha", "--data-root", "root", cwd=tmp_path), "no negative class")
+    refused(graphmix("train", "bitcoin-alpha", "--data-root", "root", cwd=tmp_path), "negative")
 
 
 @pytest.mark.data

@@ -163,7 +163,7 @@ def test_test_nodes_where_some_were_given(tmp_path: Path) -> None:
     assert "on 300 test nodes" in page
     assert "76.0 to 80.0 %" in page
     assert "11.0 % before, 3.5 % after" in page
-    assert "the scores are a little too good" in page
+    assert "a little too good" in page
 
 
 def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
@@ -173,11 +173,12 @@ def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     metrics["calibration"] |= {"after": make_bins(20.0)}
     metrics["candidates"] = metrics["candidates"][:1]
     page = shell(make_model(tmp_path / "m", metrics))
-    assert "so all 1,000 predictions abstain" in page
-    assert "40 labels are too few to promise a coverage of 90 %" in page
-    assert "no edge joins two labels" in page
+    assert "all 1,000 predictions" in page
+    assert "40 labels" in page
+    assert "90 %" in page
+    assert "no edge" in page
     assert "All nodes are labeled." in page
-    assert "it did not help here" in page
+    assert "did not help" in page
     assert 'id="chart-comparison"' not in page
 
 
@@ -198,7 +199,7 @@ def test_a_few_of_very_many_classes_are_shown(tmp_path: Path) -> None:
     metrics |= {"classes": names, "predicted": [1] * 9_000 + [3] * 1_000}
     metrics["conformal"]["sizes"] = [12_000] + [0] * 9_999
     page = shell(make_model(tmp_path / "m", metrics))
-    assert "The 30 classes with the most labels, of 10,000." in page
+    assert re.search(r"\b30 classes\b.*\b10,000\b", page)
     assert '<th scope="row">9,970 other classes</th><td>10,940</td><td>11,910</td>' in page
     assert len(page) < 100_000
 
@@ -216,7 +217,7 @@ def test_the_curves_of_the_candidates(folder: Path, run_folder: Path, demo_folde
 
 def test_a_fit_that_is_not_done(folder: Path) -> None:
     (folder / "model.json").unlink()
-    with pytest.raises(RunError, match=r"holds a fit that is not done: it has no model.json yet; .* --resume"):
+    with pytest.raises(RunError, match=r"not done.*model\.json"):
         read(folder)
 
 
@@ -231,48 +232,51 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("broken", "problem"),
+    ("broken", "parts"),
     [
-        (lambda metrics: metrics.pop("held"), "the file has no field 'held'"),
-        (change("format", to=2), "format is 2, written by a newer graphmix; this one reads 1, so upgrade it"),
-        (change("candidates", to=[]), "candidates is empty"),
-        (change("candidates", 1, "behind", to=None), "candidates[1].behind is not a list"),
-        (change("candidates", 0, "behind", to=[1, 2, 3]), "candidates[0].behind is not null, but this is the best"),
-        (change("candidates", 1, "certain", to=1), "candidates[1].certain is neither true nor false"),
+        (lambda metrics: metrics.pop("held"), ["'held'"]),
+        (change("format", to=2), ["format", "2", "newer", "1"]),
+        (change("candidates", to=[]), ["candidates", "empty"]),
+        (change("candidates", 1, "behind", to=None), ["candidates[1].behind", "list"]),
+        (change("candidates", 0, "behind", to=[1, 2, 3]), ["candidates[0].behind", "null"]),
+        (change("candidates", 1, "certain", to=1), ["candidates[1].certain", "true", "false"]),
         (
             change("candidates", 0, "method", to="magic"),
-            "candidates[0].method is 'magic', not one of graphmix, supervised, label-propagation, fcn",
+            ["candidates[0].method", "'magic'", "graphmix, supervised, label-propagation, fcn"],
         ),
-        (change("chosen", to="fcn"), "chosen is not graphmix, the first of the candidates"),
-        (change("classes", to=["one"]), "classes has 1 values where the survey has 3"),
-        (change("conformal", "sizes", to=[1, 2]), "conformal.sizes has 2 values where 3 are expected"),
-        (change("abstention", "curve", "kept", to=[1]), "abstention.curve.kept has 1 values where 5 are expected"),
-        (change("survey", "nodes", to="many"), "survey.nodes is not a number"),
-        (change("survey", "warnings", to=[3]), "survey.warnings[0] is not a text"),
-        (change("calibration", "before", "count", to=None), "calibration.before.count is not a list"),
-        (change("test", to={"nodes": 3}), "test has no field 'accuracy'"),
+        (change("chosen", to="fcn"), ["chosen", "graphmix"]),
+        (change("classes", to=["one"]), ["classes", "1", "3"]),
+        (change("conformal", "sizes", to=[1, 2]), ["conformal.sizes", "2", "3"]),
+        (change("abstention", "curve", "kept", to=[1]), ["abstention.curve.kept", "1", "5"]),
+        (change("survey", "nodes", to="many"), ["survey.nodes", "number"]),
+        (change("survey", "warnings", to=[3]), ["survey.warnings[0]", "text"]),
+        (change("calibration", "before", "count", to=None), ["calibration.before.count", "list"]),
+        (change("test", to={"nodes": 3}), ["test", "'accuracy'"]),
     ],
 )
-def test_damaged_metrics_are_refused_in_a_sentence(folder: Path, broken: Any, problem: str) -> None:
+def test_damaged_metrics_are_refused_in_a_sentence(folder: Path, broken: Any, parts: list[str]) -> None:
     metrics = make_metrics()
     broken(metrics)
     path = folder / "metrics.json"
     path.write_text(json.dumps(metrics))
     with pytest.raises(RunError) as caught:
         read(folder)
-    assert str(caught.value) == f"{path} cannot be drawn: {problem}"
+    said = str(caught.value).removeprefix(str(path))
+    assert said != str(caught.value)
+    assert "\n" not in said
+    assert all(part in said for part in parts), said
 
 
 def test_other_files_are_refused_by_name(folder: Path) -> None:
     (folder / "metrics.json").write_text(json.dumps(make_metrics(held=float("nan"))))
-    with pytest.raises(RunError, match=r"metrics.json cannot be read as JSON: it contains NaN"):
+    with pytest.raises(RunError, match=r"metrics\.json.*NaN"):
         read(folder)
     (folder / "metrics.json").unlink()
-    with pytest.raises(RunError, match=r"metrics.json cannot be read: No such file"):
+    with pytest.raises(RunError, match=r"metrics\.json.*No such file"):
         read(folder)
     (folder / "metrics.json").write_text(json.dumps(make_metrics()))
     (folder / "model.json").write_text('{"format": 7}')
-    with pytest.raises(RunError, match=r"model.json cannot be drawn: format is 7, written by a newer graphmix"):
+    with pytest.raises(RunError, match=r"model\.json.*7.*newer"):
         read(folder)
 
 
@@ -364,9 +368,8 @@ def test_names_stay_text_and_nothing_sticks_out_or_goes_wrong(opened: Watched) -
         assert opened.overflow() <= 0
     names = opened.page.locator("#chart-classes .annotation-text").all_text_contents()
     assert names == CLASSES
-    assert opened.page.locator("#chart-calibration .plot").get_attribute("aria-label") == (
-        "Confidence and accuracy, before and after calibration: expected calibration error 12.5 % before, 4.5 % after"
-    )
+    label = opened.page.locator("#chart-calibration .plot").get_attribute("aria-label")
+    assert all(part in label for part in ("calibration", "12.5 % before", "4.5 % after")), label
     assert len(opened.page.pdf(format="A4")) > 50_000
     assert opened.problems == []
     assert len(opened.requests) == 1

@@ -89,9 +89,7 @@ def test_an_older_run_has_no_details(run_folder: Path) -> None:
     (run_folder / "details.json").unlink()
     contents = read(run_folder)
     assert contents.records[0].cells[0].details is None
-    assert "GraphMix(GCN) on cora kept no details, so its curves, embeddings and confusion are left out." in render(
-        contents
-    )
+    assert "GraphMix(GCN) on cora kept no details" in render(contents)
 
 
 @pytest.mark.parametrize(
@@ -100,15 +98,15 @@ def test_an_older_run_has_no_details(run_folder: Path) -> None:
         (b"", r"line 1, column 1"),
         (b'{"format": 1,', r"line 1, column 14"),
         (b'{"format": 1\n "x": 2}', r"line 2, column 2"),
-        (b"[]", "it holds no JSON object"),
-        (b"\xff\xfe", "byte 0 is not UTF-8"),
-        (b'{"format": NaN}', "it contains NaN"),
-        (b'{"format": 1e999}', "1e999, which is too large"),
-        (b"[" * 100_000, "cannot be read as JSON"),
-        (b"{}", "has no field 'format'"),
-        (b'{"format": 2}', "format is 2, written by a newer graphmix; this one reads 1, so upgrade it"),
-        (b'{"format": "1"}', "format is not a number"),
-        (b'{"format": 1, "kind": "poem"}', "kind is 'poem', not one of table, figure, selection, bound"),
+        (b"[]", "JSON object"),
+        (b"\xff\xfe", "byte 0.*UTF-8"),
+        (b'{"format": NaN}', "NaN"),
+        (b'{"format": 1e999}', "1e999"),
+        (b"[" * 100_000, "JSON"),
+        (b"{}", "'format'"),
+        (b'{"format": 2}', "format.*2.*newer.*1"),
+        (b'{"format": "1"}', "format.*number"),
+        (b'{"format": 1, "kind": "poem"}', "kind.*'poem'.*table, figure, selection, bound"),
     ],
 )
 def test_a_file_that_is_no_record(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -122,12 +120,14 @@ def test_a_file_that_is_no_record(tmp_path: Path, content: bytes, problem: str) 
 
 
 def test_what_is_wrong_with_a_cell_is_said_with_its_place(tmp_path: Path, record: dict[str, Any]) -> None:
-    def problem(change: Any) -> str:
+    def problem(change: Any, *parts: str) -> None:
         broken = copy.deepcopy(record)
         change(broken["cells"][3])
         with pytest.raises(RunError) as caught:
             read(write_json(tmp_path / "r.json", broken))
-        return str(caught.value).removeprefix(f"{tmp_path / 'r.json'} cannot be drawn: ")
+        said = str(caught.value).removeprefix(str(tmp_path / "r.json"))
+        assert said != str(caught.value)
+        assert all(part in said for part in parts), said
 
     def at(*keys: Any) -> Any:
         *way, last, value = keys
@@ -139,48 +139,44 @@ def test_what_is_wrong_with_a_cell_is_said_with_its_place(tmp_path: Path, record
 
         return change
 
-    assert problem(lambda cell: cell["run"].pop("trials")) == "cells[3].run has no field 'trials'"
-    assert problem(at("run", None)) == "cells[3] is done but has no 'run'"
-    assert problem(at("run", "test_accuracy", [1, 2])) == "cells[3].run.test_accuracy has 2 values where 5 are expected"
-    assert problem(at("run", "test_accuracy", 2, "x")) == "cells[3].run.test_accuracy[2] is not a number"
-    assert problem(at("run", "diverged", [7])) == "cells[3].run.diverged[0] is 7, which is out of range"
-    assert problem(at("row", "SVM")) == "cells[3] is in none of the record's rows and columns"
-    assert problem(at("reading", "mine")) == "cells[3].reading is none of the record's readings"
-    assert problem(at("details", "embedding", "label", 0, 4)) == (
-        "cells[3].details.embedding.label[0] is 4, which is out of range"
-    )
-    assert problem(at("details", "embedding", "role", 0, "boss")).endswith("not one of train, val, test, none")
-    assert problem(at("details", "confusion", [[1]])) == "cells[3].details.confusion has 1 values where 4 are expected"
-    assert problem(at("details", "curves", "val_accuracy", "low", None)) == (
-        "cells[3].details.curves.val_accuracy.low is not a list"
-    )
-    assert problem(at("verdict", "word", "great")).startswith("cells[3].verdict.word is 'great'")
-    assert problem(at("paper", [])) == "cells[3].paper is not an object with named fields"
+    problem(lambda cell: cell["run"].pop("trials"), "cells[3].run", "'trials'")
+    problem(at("run", None), "cells[3]", "done", "run")
+    problem(at("run", "test_accuracy", [1, 2]), "cells[3].run.test_accuracy", "2", "5")
+    problem(at("run", "test_accuracy", 2, "x"), "cells[3].run.test_accuracy[2]", "number")
+    problem(at("run", "diverged", [7]), "cells[3].run.diverged[0]", "7")
+    problem(at("row", "SVM"), "cells[3]", "row")
+    problem(at("reading", "mine"), "cells[3].reading")
+    problem(at("details", "embedding", "label", 0, 4), "cells[3].details.embedding.label[0]", "4")
+    problem(at("details", "embedding", "role", 0, "boss"), "embedding.role[0]", "train, val, test, none")
+    problem(at("details", "confusion", [[1]]), "cells[3].details.confusion", "1", "4")
+    problem(at("details", "curves", "val_accuracy", "low", None), "cells[3].details.curves.val_accuracy.low", "list")
+    problem(at("verdict", "word", "great"), "cells[3].verdict.word", "'great'")
+    problem(at("paper", []), "cells[3].paper", "object")
 
 
 def test_a_cell_twice(tmp_path: Path, record: dict[str, Any]) -> None:
     record["cells"].append(record["cells"][0])
-    with pytest.raises(RunError, match=r"cells\[11\] stands in the same row, column and reading as another cell"):
+    with pytest.raises(RunError, match=r"cells\[11\].*another cell"):
         read(write_json(tmp_path / "r.json", record))
 
 
 def test_folders_that_hold_no_results(tmp_path: Path, demo_folder: Path) -> None:
-    with pytest.raises(RunError, match="does not exist"):
+    with pytest.raises(RunError, match="nothing"):
         read(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(RunError, match="holds no results"):
+    with pytest.raises(RunError, match="empty"):
         read(tmp_path / "empty")
     (demo_folder / "graphmix" / "results.json").unlink()
-    with pytest.raises(RunError, match="graphmix holds a run that is not done"):
+    with pytest.raises(RunError, match=r"graphmix.*not done"):
         read(demo_folder)
-    with pytest.raises(RunError, match="holds a run that is not done"):
+    with pytest.raises(RunError, match="not done"):
         read(demo_folder / "graphmix")
 
 
 def test_half_written_details(run_folder: Path) -> None:
     details = run_folder / "details.json"
     details.write_text(details.read_text()[:200])
-    with pytest.raises(RunError, match=r"details.json is damaged or half-written: line 1, column"):
+    with pytest.raises(RunError, match=r"details\.json.*line 1, column"):
         read(run_folder)
 
 

@@ -1,15 +1,14 @@
 """The run folder: whole files, resuming, refusing."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
+from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
+from command_line import graphmix, graphmix_signalled
 from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
 from graphmix.results.runs import fingerprint
 from graphmix.storage.files import write_json, write_tensors
@@ -35,7 +34,16 @@ def test_a_finished_run_reads_back(tmp_path, dataset):
     assert back.fit.config == CONFIG
     assert torch.equal(back.fit.predict(dataset[0]), run.fit.predict(dataset[0]))
     assert torch.equal(back.fit.history.loss, run.fit.history.loss)
-    torch.testing.assert_close(back.fit.test_accuracy, run.fit.test_accuracy)
+    for name in ("best_epoch", "val_score", "val_accuracy", "test_accuracy", "test_f1", "confusion", "reliability"):
+        assert torch.equal(getattr(back.fit, name), getattr(run.fit, name)), name
+
+
+def test_a_run_of_the_first_format_reads_back():
+    folder = Path(__file__).parents[1] / "old_files" / "run"
+    run = load_run(folder)
+    shares = 100 * run.fit.test_accuracy
+    assert shares.tolist() == pytest.approx(run.results["test_accuracy"], abs=1e-4)
+    assert run.fit.best_epoch.tolist() == run.results["best_epoch"]
 
 
 def test_results_say_everything(tmp_path, dataset):
@@ -93,30 +101,20 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, dataset):
         assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_killed_process_leaves_whole_files_and_resumes(tmp_path, dataset):
-    folder = tmp_path / "run"
-    command = [sys.executable, "-m", "graphmix", "train", "synthetic", "--trials", "6", "--epochs", "120"]
-    command += ["--chunk", "1", "--device", "cpu", "--out", str(folder), "--json"]
-    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("parts/*.safetensors"))) < 2:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (folder / "results.json").exists()
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    command[command.index(str(folder))] = str(tmp_path / "undisturbed")
-    plain = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    first, second = (json.loads(run.stdout) for run in (done, plain))
+@pytest.mark.parametrize("whole", [True, False], ids=["after a part", "in the middle of a part"])
+def test_a_killed_process_leaves_whole_files_and_resumes(tmp_path, whole):
+    options = ["train", "synthetic", "--trials", "4", "--epochs", "15", "--chunk", "1", "--device", "cpu"]
+    options += ["--no-report", "--json", "--out"]
+    killed = graphmix_signalled(*options, "run", cwd=tmp_path, send=signal.SIGKILL, files=2, whole=whole)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob("run/parts/*.safetensors"))) == (2 if whole else 1)
+    assert not (tmp_path / "run" / "results.json").exists()
+    first, second = (json.loads(graphmix(*options, out, cwd=tmp_path).stdout) for out in ("run", "undisturbed"))
     for result in (first, second):
         del result["seconds"], result["out"]
     assert first == second
+    for name in ("weights.safetensors", "curves.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -154,12 +152,9 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path, dataset):
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path, dataset):
-    fcntl = pytest.importorskip("fcntl")
     (tmp_path / "run" / "parts").mkdir(parents=True)
-    with (tmp_path / "run" / ".lock").open("w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(RunError, match="being written by another process"):
-            train(*dataset, CONFIG, tmp_path / "run", device="cpu")
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(RunError, match="another process is writing"):
+        train(*dataset, CONFIG, tmp_path / "run", device="cpu")
 
 
 def test_a_damaged_part_is_named(tmp_path, dataset):
@@ -240,7 +235,7 @@ def test_a_run_of_a_network_of_ones_own(tmp_path, dataset):
     assert torch.equal(back.fit.predict(graph), run.fit.predict(graph))
     with pytest.raises(ConfigError, match="give it to load_run as `model`"):
         load_run(run.folder).fit.predict(graph)
-    with pytest.raises(RunError, match="another network"):
+    with pytest.raises(RunError, match="another model"):
         load_run(run.folder, wrap(Net(60, 9, graph.num_classes), mix_at="second"))
 
 

@@ -92,12 +92,12 @@ def test_weights_of_another_fit_are_told_apart(model, fitted, tmp_path):
         (b"{", "cannot be read"),
         (b"\xff\xfe", "cannot be read"),
         (b"[" * 100_000, "cannot be read"),
-        (b"[]", "does not describe a model"),
+        (b"[]", "JSON object"),
         (b"{}", "does not describe a model"),
         (b'{"format": true}', "does not describe a model"),
         (b'{"format": "1"}', "does not describe a model"),
         (b'{"format": 0}', "does not describe a model"),
-        (b'{"format": 3}', "was written by a newer graphmix (format 3, this one reads 2)"),
+        (b'{"format": 3}', "was written by a newer graphmix (format 3"),
         (b'{"format": 2}', "its SHA-256 differs"),
         (b'{"format": 1}', "its SHA-256 differs"),
     ],
@@ -112,7 +112,7 @@ def test_an_edited_description_is_refused(model):
     described = json.loads(path.read_text())
     described["temperature"] *= 2
     path.write_text(json.dumps(described))
-    refused(model, "model.json is not as it was written")
+    refused(model, "model.json was changed after")
 
 
 def test_folders_that_hold_no_model(model, tmp_path):
@@ -288,7 +288,7 @@ def test_going_on_takes_the_same_wishes(tmp_path):
 def test_one_fit_at_a_time(tmp_path):
     with (
         begin(tmp_path / "m", {}),
-        pytest.raises(RunError, match="is being written by another process"),
+        pytest.raises(RunError, match="another process is writing"),
         begin(tmp_path / "m", {}, resume=True),
     ):
         pass

@@ -12,18 +12,20 @@ from unittest import mock
 
 import pytest
 
-from command_line import COMMAND
+from command_line import COMMAND, graphmix, graphmix_signalled
 from graphmix.training import loop
-from small_tables import command, pairs, rows, tree, write_edges, write_nodes
+from small_tables import pairs, rows, tree, write_edges, write_nodes
 
 NODES = 150
 # Batches of one trial each, so that there are parts to go on with.
 OPTIONS = ["--trials", "6", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
 OPTIONS += ["--methods", "supervised,label-propagation,graphmix"]
 ONE_AT_A_TIME = """
-import sys
 from graphmix.training import loop
 loop.trials_at_once = lambda graph, config, device: 1
+"""
+RUN = """
+import sys
 sys.argv[0] = "graphmix"
 from graphmix.cli.main import run
 run()
@@ -53,7 +55,7 @@ def result(folder):
 
 def start(folder, out):
     variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    python = [COMMAND[0], "-c", ONE_AT_A_TIME]
+    python = [COMMAND[0], "-c", ONE_AT_A_TIME + RUN]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen([*python, *options(folder, out)], env=variables, **streams)
 
@@ -76,7 +78,7 @@ def undisturbed(tmp_path_factory, one_at_a_time):
     folder = tmp_path_factory.mktemp("undisturbed")
     write_nodes(folder / "nodes.csv", rows(NODES))
     write_edges(folder / "edges.csv", pairs(NODES))
-    done = command(*options(folder, folder / "model"))
+    done = graphmix(*options(folder, folder / "model"))
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -91,25 +93,26 @@ def one_at_a_time():
 def go_on(folder, out):
     """Go on where there is something to go on with; whatever was left, the end is the same."""
     resume = ["--resume"] if out.exists() else []
-    done = command(*options(folder, out), *resume)
+    done = graphmix(*options(folder, out), *resume)
     assert done.returncode == 0, done.stderr
     (files, metrics), (expected, known) = result(out), result(folder / "model")
     assert [name for name in files | expected if files.get(name) != expected.get(name)] == []
     assert metrics == known
 
 
-@pytest.mark.parametrize("trained", [1, 7])
-def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, trained):
+@pytest.mark.parametrize(
+    ("written", "whole", "left"),
+    [(1, True, 1), (8, False, 1 + 1)],
+    ids=["after a part of the first network", "in the middle of a part of the second"],
+)
+def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, written, whole, left):
     out = tmp_path / "model"
-    process = start(undisturbed, out)
-    deadline = time.monotonic() + 120
-    while parts(out) < trained:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert parts(out) >= trained
+    moment = {"send": signal.SIGKILL, "files": written, "whole": whole, "setup": ONE_AT_A_TIME}
+    killed = graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **moment)
+    assert killed.returncode == -signal.SIGKILL
+    # Six parts make a network, whose parts go when it is whole.
+    assert parts(out) == left
+    assert any(path.name.endswith(".part") for path in files(out)) == (not whole)
     assert not (out / "model.json").exists()
     go_on(undisturbed, out)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_line import graphmix as command
 from graphmix import GraphMixClassifier
 from graphmix.errors import RunError
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.model import load_model
 from graphmix.workflow.nodes import NodeProblem
-from small_tables import command, tree
+from small_tables import tree
 
 OLD = Path(__file__).parents[1] / "old_files"
 MODELS = {"model-folds": NodeProblem, "model-split": NodeProblem, "model-links": LinkProblem}

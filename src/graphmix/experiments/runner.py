@@ -21,7 +21,7 @@ from graphmix.experiments.compute import Computer, Load, NotStoredError
 from graphmix.experiments.records import Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_leavings
-from graphmix.storage.files import locked
+from graphmix.storage.lock import locked
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
 

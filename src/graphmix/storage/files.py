@@ -1,67 +1,14 @@
-"""A run's files, JSON and safetensors, each written whole or not at all."""
+"""JSON and safetensors files, written whole or not at all, and read back with one sentence for what is wrong."""
 
-import contextlib
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
-
-from safetensors.torch import save
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from graphmix.errors import RunError
-from graphmix.files import remove_leavings, write_whole
+from graphmix.files import write_whole
 
-try:
-    import fcntl
-except ImportError:  # Windows: two runs into one folder are not told apart while both run
-    fcntl = None  # type: ignore[assignment]
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder to this process; the lock file goes when all went well.
-
-    Raises:
-        RunError: another process has it, or it cannot be written.
-    """
-    with _locked_file(folder):
-        remove_leavings(folder)
-        yield
-        (folder / ".lock").unlink(missing_ok=True)
-
-
-def _locked_file(folder: Path) -> TextIO:
-    path = folder / ".lock"
-    while True:
-        try:
-            file = path.open("w")
-        except OSError as error:
-            raise RunError(f"{folder} cannot be written: {error.strerror}") from error
-        if not _lock(file, folder) or _same(file, path):
-            return file
-        # Whoever had it removed it between our opening and our locking it: the lock is on nothing.
-        file.close()
-
-
-def _lock(file: TextIO, folder: Path) -> bool:
-    """Lock an open file; False where there are no locks."""
-    if fcntl is not None:
-        try:
-            # Given up by the system when the process ends, however it ends.
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            raise RunError(f"{folder} is being written by another process; choose another --out") from error
-    return fcntl is not None
-
-
-def _same(file: TextIO, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -70,22 +17,72 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text."""
+    """Write a text as UTF-8."""
     write_bytes(path, text.encode())
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+def write_tensors(path: Path, tensors: "dict[str, Tensor]") -> None:
     """Write tensors as safetensors."""
-    write_bytes(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    write_bytes(path, tensor_bytes(tensors))
+
+
+def tensor_bytes(tensors: "dict[str, Tensor]") -> bytes:
+    """The content of a safetensors file."""
+    from safetensors.torch import save
+
+    return bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write bytes.
 
     Raises:
-        RunError: they cannot be written.
+        RunError: the file cannot be written.
     """
     try:
         write_whole(path, content)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from error
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        RunError: the file cannot be read, or holds something else.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    if not isinstance(value, dict):
+        raise RunError(f"{path} cannot be read: it does not hold a JSON object")
+    return value
+
+
+def read_tensors(path: Path) -> "dict[str, Tensor]":
+    """Read a safetensors file.
+
+    Raises:
+        RunError: the file cannot be read, or is damaged.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    return parse_tensors(content, path)
+
+
+def parse_tensors(content: bytes, path: Path) -> "dict[str, Tensor]":
+    """The tensors in the content of a safetensors file; `path` is for the message.
+
+    Raises:
+        RunError: the content is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise RunError(f"{path} is damaged: {error}") from error

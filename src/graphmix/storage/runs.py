@@ -1,36 +1,47 @@
-"""A run's folder: what was asked for, what came out, and enough on the way to go on after a kill.
+"""The run folder: what was asked for, what came out, and enough on the way to resume after a kill.
 
 config.json           what was asked for, the versions, and a fingerprint of the data
-parts/*.safetensors   batches of trials already trained, while the run goes on
+parts/*.safetensors   batches of trials that are trained already, while the run is not finished
 weights.safetensors   best weights, `[trials, ...]`
-curves.safetensors    losses and accuracies, `[trials, epochs]`; test nodes by label, prediction and confidence
-results.json          what `graphmix train --json` prints; written last, so its presence means finished
+curves.safetensors    losses and accuracies `[trials, epochs]`; confusion and reliability of the test nodes; and each
+                      trial's scores at its best epoch, as `best.*`
+results.json          what `graphmix train --json` prints; written last, so its presence means that the run is finished
 """
 
 import contextlib
-import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import safetensors
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from graphmix.data import Graph, Split
-from graphmix.errors import ConfigError, RunError
+from graphmix.errors import RunError
 from graphmix.files import is_leaving
 from graphmix.models import Backbone
 from graphmix.results.runs import describe, fingerprint, read_shares, versions
-from graphmix.storage.files import locked, write_json, write_tensors
+from graphmix.storage.files import read_json, read_tensors, write_json, write_tensors
+from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
+from graphmix.storage.lock import locked
 from graphmix.training.config import ADDED, Config
 from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
 from graphmix.training.task import Task
+
+CONFIG, RESULTS, WEIGHTS, CURVES, PARTS = (
+    "config.json",
+    "results.json",
+    "weights.safetensors",
+    "curves.safetensors",
+    "parts",
+)
+# What a fit has of each trial at its best epoch; `[trials]`, and `[trials, classes]` for the last.
+_SCORES = ("best_epoch", "val_score", "val_accuracy", "test_accuracy", "test_f1")
+_BEST = "best."
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ def train(
     chunk: int | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Train into a folder. A run that was killed goes on where it stopped; its trials come out the same.
+    """Train into a folder. A run that was killed resumes where it stopped, and its trials come out the same.
 
     Raises:
         RunError: the folder holds a finished run, another run, or anything else.
@@ -68,55 +79,52 @@ def train(
     check_chunk(chunk)
     config = for_model(config, model)
     task = Task.build(graph, split, config, choose_device(device))
-    asked = _asked(graph, split, config, model)
-    with _open_folder(folder, asked):
-        files = sorted((folder / "parts").glob("trials-*.safetensors"))
-        parts = [_read_part(path, config) for path in files]
+    with _open_folder(folder, _asked(graph, split, config, model)):
+        parts = [_read_part(path, config) for path in sorted((folder / PARTS).glob("trials-*.safetensors"))]
         done = {trial for part in parts for trial in part.trials}
         elapsed = max((part.seconds for part in parts), default=0.0)
         for part in fit_batches(task, config, model=model, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
-            files.append(folder / "parts" / f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors")
-            write_tensors(files[-1], _to_tensors(part))
+            name = f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors"
+            write_tensors(folder / PARTS / name, _part_tensors(part))
             parts.append(part)
         fit = replace(Fit.join(parts), network=model)
         results = describe(fit, graph, split, task.device)
-        write_tensors(folder / "weights.safetensors", fit.weights)
-        write_tensors(folder / "curves.safetensors", _curves(fit))
-        write_json(folder / "results.json", results)
-        shutil.rmtree(folder / "parts")
+        write_tensors(folder / WEIGHTS, fit.weights)
+        write_tensors(folder / CURVES, _curves(fit) | {f"{_BEST}{name}": getattr(fit, name) for name in _SCORES})
+        write_json(folder / RESULTS, results)
+        shutil.rmtree(folder / PARTS)
     return Run(folder, fit, results)
 
 
 def record(folder: Path | str, results: dict[str, Any]) -> None:
-    """Write the results of something that has neither weights nor curves into a new folder.
+    """Write results that have neither weights nor curves into a new folder.
 
     Raises:
         RunError: the folder holds something already.
     """
     folder = Path(folder)
     check_empty(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "results.json", results)
+    make_folder(folder)
+    write_json(folder / RESULTS, results)
 
 
 def check_empty(folder: Path) -> None:
-    """Refuse a folder that something is in: a finished run, say."""
+    """Raise RunError if a folder holds anything."""
     _check_folder(folder, {})
     if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder} holds a run that is not done; choose another --out or delete it")
+        raise RunError(f"{folder} holds an unfinished run; choose another `out` or delete it")
 
 
 def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
-    """Whether a folder holds the finished run of just this."""
+    """Whether a folder holds a finished run of the same graph, split and config."""
     folder = Path(folder)
-    if not (folder / "results.json").is_file() or not (folder / "config.json").is_file():
+    if not (folder / RESULTS).is_file() or not (folder / CONFIG).is_file():
         return False
-    begun = _read_begun(folder)
-    return all(begun.get(name) == value for name, value in _asked(graph, split, config, None).items())
+    return first_difference(_read_begun(folder), _asked(graph, split, config, None)) is None
 
 
 def resumes(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
-    """Whether `train` could go on in a folder with just this, or begin there."""
+    """Whether `train` could start or resume in a folder."""
     try:
         _check_folder(Path(folder), _asked(graph, split, config, None))
     except RunError:
@@ -125,32 +133,27 @@ def resumes(folder: Path | str, graph: Graph, split: Split, config: Config) -> b
 
 
 def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
-    """Read a finished run back: networks, curves and results; a network of one's own must be given again to predict."""
+    """Read a finished run: networks, curves and results.
+
+    Args:
+        folder: the run folder.
+        model: the custom model that was trained, if it was one; predictions need it.
+
+    Raises:
+        RunError: the folder holds no finished run, a damaged one, or one of another model.
+    """
     folder = Path(folder)
-    results = _read_json(folder / "results.json")
+    results = read_json(folder / RESULTS)
     try:
         config = Config.from_dict(results)
-        curves = load_file(folder / "curves.safetensors")
-        fit = Fit(
-            config=config,
-            trials=tuple(range(config.trials)),
-            weights=load_file(folder / "weights.safetensors"),
-            best_epoch=torch.tensor(results["best_epoch"]),
-            val_score=read_shares(results["val_score"]),
-            val_accuracy=read_shares(results["val_accuracy"]),
-            test_accuracy=read_shares(results["test_accuracy"]),
-            test_f1=read_shares(results["test_f1"]),
-            confusion=curves.pop("confusion"),
-            reliability=curves.pop("reliability"),
-            history=History(**curves),
-            seconds=results["seconds"],
-            network=model,
-        )
-    except (OSError, KeyError, TypeError, ValueError, ConfigError, safetensors.SafetensorError) as error:
-        raise RunError(f"{folder} does not hold a whole run: {error}") from error
+        curves, weights = read_tensors(folder / CURVES), read_tensors(folder / WEIGHTS)
+        scores = _under(_BEST, curves) or _rounded_scores(results)
+        fit = _build_fit(config, range(config.trials), weights, scores, curves, results["seconds"])
+    except (KeyError, TypeError, ValueError, RunError) as error:
+        raise RunError(f"{folder} does not hold a complete run: {error}") from error
     if model is not None and model.description != results.get("network"):
-        raise RunError(f"{folder} holds a run of another network than the one given as `model`")
-    return Run(folder, fit, results)
+        raise RunError(f"{folder} holds a run of another model than `model`")
+    return Run(folder, replace(fit, network=model), results)
 
 
 def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -> dict[str, Any]:
@@ -165,96 +168,91 @@ def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -
 
 @contextlib.contextmanager
 def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
-    try:
-        _check_folder(folder, asked)
-        (folder / "parts").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder} cannot be used as a run folder: {error.strerror}") from error
+    _check_folder(folder, asked)
+    make_folder(folder / PARTS)
     with locked(folder):
-        # Once more: another process may have finished between the look and the lock.
+        # Check again: another process may have finished between the check and the lock.
         _check_folder(folder, asked)
-        if not (folder / "config.json").exists():
-            write_json(folder / "config.json", asked | {"versions": versions()})
+        if not (folder / CONFIG).exists():
+            write_json(folder / CONFIG, asked | {"versions": versions()})
         yield
 
 
 def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise RunError(f"{folder} is a file; choose another --out")
-    if (folder / "results.json").exists():
-        raise RunError(f"{folder} holds a finished run; choose another --out or delete it")
-    if not (folder / "config.json").exists():
-        held = {path.name for path in folder.rglob("*") if not is_leaving(path.name)}
-        if held - {".lock", "parts"}:
-            raise RunError(f"{folder} holds other files; choose another --out or an empty folder")
+    if (folder / RESULTS).exists():
+        raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
+    if not (folder / CONFIG).exists():
+        parts = [path for path in (folder / PARTS).glob("*") if not is_leaving(path.name)]
+        check_no_other_files(folder, () if parts else (PARTS,))
         return
     begun = _read_begun(folder)
-    different = [name for name in asked if begun.get(name) != asked[name]]
-    if different:
-        name = different[0]
-        values = (
-            f"{name} is {begun.get(name)!r} there and {asked[name]!r} here" if name != "network" else "of a network"
-        )
-        raise RunError(f"{folder} holds another run ({values}); choose another --out")
+    different = first_difference(begun, asked)
+    if different is not None:
+        values = f"{different} is {begun.get(different)!r} there and {asked[different]!r} here"
+        told = "with another custom model" if different == "network" else values
+        raise RunError(f"{folder} holds another run ({told}); choose another `out`")
     if begun.get("versions") != versions():
-        raise RunError(f"{folder} holds a run begun with other versions; choose another --out or delete it")
+        raise RunError(f"{folder} holds a run of other package versions; choose another `out` or delete it")
 
 
 def _read_begun(folder: Path) -> dict[str, Any]:
-    """What a run was asked for, hyperparameters included that it is older than."""
-    return {name: getattr(Config, name) for name in ADDED} | _read_json(folder / "config.json")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read as a run's record: {error}") from error
-    if not isinstance(value, dict):
-        raise RunError(f"{path} cannot be read as a run's record: it is not a JSON object")
-    return value
-
-
-def _to_tensors(part: Fit) -> dict[str, Tensor]:
-    return {
-        "trials": torch.tensor(part.trials),
-        "best_epoch": part.best_epoch,
-        "val_score": part.val_score,
-        "val_accuracy": part.val_accuracy,
-        "test_accuracy": part.test_accuracy,
-        "test_f1": part.test_f1,
-        "seconds": torch.tensor(part.seconds, dtype=torch.float64),
-        **{f"curves.{name}": curve for name, curve in _curves(part).items()},
-        **{f"weights.{name}": weight for name, weight in part.weights.items()},
-    }
+    """What a run was asked for; hyperparameters that are newer than the run have their defaults."""
+    return {name: getattr(Config, name) for name in ADDED} | read_json(folder / CONFIG)
 
 
 def _curves(fit: Fit) -> dict[str, Tensor]:
     return {"confusion": fit.confusion, "reliability": fit.reliability} | vars(fit.history)
 
 
-def _read_part(path: Path, config: Config) -> Fit:
-    def under(prefix: str) -> dict[str, Tensor]:
-        return {name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)}
+def _part_tensors(part: Fit) -> dict[str, Tensor]:
+    return {
+        "trials": torch.tensor(part.trials),
+        "seconds": torch.tensor(part.seconds, dtype=torch.float64),
+        **{name: getattr(part, name) for name in _SCORES},
+        **{f"curves.{name}": curve for name, curve in _curves(part).items()},
+        **{f"weights.{name}": weight for name, weight in part.weights.items()},
+    }
 
+
+def _read_part(path: Path, config: Config) -> Fit:
     try:
-        held = load_file(path)
-        curves = under("curves.")
-        return Fit(
-            config=config,
-            trials=tuple(held["trials"].tolist()),
-            weights=under("weights."),
-            best_epoch=held["best_epoch"],
-            val_score=held["val_score"],
-            val_accuracy=held["val_accuracy"],
-            test_accuracy=held["test_accuracy"],
-            test_f1=held["test_f1"],
-            confusion=curves.pop("confusion"),
-            reliability=curves.pop("reliability"),
-            history=History(**curves),
-            seconds=held["seconds"].item(),
-        )
-    except (OSError, KeyError, TypeError, safetensors.SafetensorError) as error:
-        raise RunError(f"{path} is damaged ({error}); delete it and its trials are trained again") from error
+        held = read_tensors(path)
+        scores = {name: held[name] for name in _SCORES}
+        trials, seconds = held["trials"].tolist(), held["seconds"].item()
+        return _build_fit(config, trials, _under("weights.", held), scores, _under("curves.", held), seconds)
+    except (KeyError, TypeError, RunError) as error:
+        raise RunError(f"{path} is damaged ({error}); delete it, and its trials are trained again") from error
+
+
+def _build_fit(
+    config: Config,
+    trials: Iterable[int],
+    weights: dict[str, Tensor],
+    scores: dict[str, Tensor],
+    curves: dict[str, Tensor],
+    seconds: float,
+) -> Fit:
+    return Fit(
+        config=config,
+        trials=tuple(trials),
+        weights=weights,
+        best_epoch=scores["best_epoch"],
+        val_score=scores["val_score"],
+        val_accuracy=scores["val_accuracy"],
+        test_accuracy=scores["test_accuracy"],
+        test_f1=scores["test_f1"],
+        confusion=curves["confusion"],
+        reliability=curves["reliability"],
+        history=History(**{field.name: curves[field.name] for field in fields(History)}),
+        seconds=seconds,
+    )
+
+
+def _rounded_scores(results: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The scores of a run that was written before they were stored as tensors: percentages of four digits."""
+    shares = {name: read_shares(results[name]) for name in _SCORES if name != "best_epoch"}
+    return {"best_epoch": torch.tensor(results["best_epoch"])} | shares
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import RunError
-from graphmix.files import is_leaving
 from graphmix.results.runs import versions
-from graphmix.storage.files import locked, write_json
+from graphmix.storage.files import read_json, write_json
+from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
+from graphmix.storage.lock import locked
 
 MODEL, ASKED, METRICS, PREDICTIONS = "model.json", "config.json", "metrics.json", "predictions.csv"
 TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
@@ -49,7 +50,7 @@ def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Itera
     _check_folder(folder, asked, resume)
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        make(folder)
+        make_folder(folder)
         with locked(folder):
             # Once more: another process may have begun since the first check.
             _check_folder(folder, asked, resume)
@@ -69,18 +70,6 @@ def check_free(folder: Path, *, resume: bool = False) -> None:
     _check_folder(folder, None, resume)
 
 
-def make(folder: Path) -> None:
-    """Make a folder and those above it.
-
-    Raises:
-        RunError: it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder} cannot be made: {error.strerror}") from error
-
-
 @contextmanager
 def _removed_unless_trained(folder: Path) -> Iterator[None]:
     """After an error, remove what was written, unless there are networks to continue with."""
@@ -89,20 +78,14 @@ def _removed_unless_trained(folder: Path) -> Iterator[None]:
     except Exception:
         if not (folder / MODEL).exists() and not any(folder.glob("candidates/**/*.safetensors")):
             shutil.rmtree(folder / "candidates", ignore_errors=True)
-            for name in (ASKED, PREDICTIONS, METRICS, *NEEDED, ".lock"):
+            for name in (ASKED, PREDICTIONS, METRICS, *NEEDED):
                 (folder / name).unlink(missing_ok=True)
         raise
 
 
 def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> None:
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise RunError(f"{folder} is a file; choose another `out`")
     if not (folder / ASKED).exists():
-        held = {path.name for path in folder.iterdir() if not is_leaving(path.name)}
-        if held - {".lock"}:
-            raise RunError(f"{folder} holds other files; choose another `out` or an empty folder")
+        check_no_other_files(folder)
         return
     if not resume:
         if (folder / MODEL).exists():
@@ -110,10 +93,6 @@ def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> N
         raise RunError(f"{folder} holds an unfinished fit; use `resume` to continue it, or choose another `out`")
     if asked is None:
         return
-    try:
-        begun = json.loads((folder / ASKED).read_bytes())
-    except (OSError, ValueError) as error:
-        raise RunError(f"{folder / ASKED} cannot be read: {error}") from error
-    different = [name for name in asked if not isinstance(begun, dict) or begun.get(name) != asked[name]]
-    if different:
-        raise RunError(f"{folder} holds another fit, with other {different[0]}; choose another `out`")
+    different = first_difference(read_json(folder / ASKED), asked)
+    if different is not None:
+        raise RunError(f"{folder} holds another fit, with other {different}; choose another `out`")

@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import safetensors
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
-from graphmix.files import is_leaving
 from graphmix.results.runs import versions
 from graphmix.storage.description import read_description
-from graphmix.storage.files import write_json
+from graphmix.storage.files import parse_tensors, read_json, tensor_bytes, write_json
+from graphmix.storage.folders import check_no_other_files, make_folder
+from graphmix.storage.lock import locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS, make
+from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source, stored_share
 from graphmix.workflow.problems import stored_problem
@@ -128,19 +127,20 @@ class TableModel:
         Raises:
             RunError: the folder holds other files, or cannot be written.
         """
-        folder = Path(folder)
+        folder, metrics = Path(folder), self.metrics
         was_there = folder.exists()
         _open(folder)
         try:
             contents, described = self._parts()
-            write_parts(folder / MODEL, described, contents, obsolete=[folder / METRICS])
-        except (RunError, OSError):
-            if not was_there:
+            with locked(folder):
+                write_parts(folder / MODEL, described, contents, obsolete=[folder / METRICS])
+                old_classifier.remove(folder)
+                if metrics is not None:
+                    write_json(folder / METRICS, metrics)
+        except RunError:
+            if not was_there and not (folder / MODEL).exists():
                 folder.rmdir()
             raise
-        old_classifier.remove(folder)
-        if self.metrics is not None:
-            write_json(folder / METRICS, self.metrics)
 
     def write_into(self, folder: Path) -> None:
         """Write the model into the folder of its fit; model.json comes last and marks the fit as finished."""
@@ -157,13 +157,7 @@ class TableModel:
         """
         if not isinstance(self.stored_metrics, Path):
             return self.stored_metrics
-        try:
-            read = json.loads(self.stored_metrics.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise RunError(f"{self.stored_metrics} cannot be read: {error}") from error
-        if not isinstance(read, dict):
-            raise RunError(f"{self.stored_metrics} does not hold metrics")
-        return read
+        return read_json(self.stored_metrics)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -175,9 +169,9 @@ class TableModel:
         """Return the contents of the files by name, and the description."""
         problem, ensemble = self.problem, self.ensemble
         contents = {
-            "weights.safetensors": _tensor_bytes(ensemble.weights),
-            "graph.safetensors": _tensor_bytes(problem.tensors()),
-            "heldout.safetensors": _tensor_bytes(pack_held(self.held)),
+            "weights.safetensors": tensor_bytes(ensemble.weights),
+            "graph.safetensors": tensor_bytes(problem.tensors()),
+            "heldout.safetensors": tensor_bytes(pack_held(self.held)),
             "encoders.json": _json_bytes(problem.encoders_json()),
             "ids.json": _json_bytes({"ids": problem.ids}),
         }
@@ -248,21 +242,16 @@ def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, 
         known = sums if isinstance(sums, dict) else {}
         parts = {Path(name).stem: {"file": name, "sha256": known.get(name)} for name in NEEDED}
     contents = read_parts(folder, parts, NEEDED)
-    tensors = {Path(name).stem: load_tensors(contents[name]) for name in TENSORS}
+    tensors = {Path(name).stem: parse_tensors(contents[name], folder / name) for name in TENSORS}
     return tensors, {Path(name).stem: json.loads(contents[name]) for name in TEXTS}
 
 
 def _open(folder: Path) -> None:
     """Make a folder to save into, unless it holds other files than those of a saved model."""
-    make(folder)
-    held = sorted(path.name for path in folder.iterdir() if not is_leaving(path.name))
-    for name in held:
-        if name not in (MODEL, METRICS) and not is_part(name, NEEDED) and not old_classifier.owns(name):
-            raise RunError(f"{folder} holds other files, for example {name}; choose another or an empty folder")
-
-
-def _tensor_bytes(tensors: dict[str, Tensor]) -> bytes:
-    return bytes(save_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    make_folder(folder)
+    names = [path.name for path in folder.iterdir()]
+    own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
+    check_no_other_files(folder, (MODEL, METRICS, *own))
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from graphmix.errors import RunError
 from graphmix.storage.description import read_description
+from graphmix.storage.files import parse_tensors
 from graphmix.workflow.columns import Columns
 
 DESCRIPTION = "classifier.json"
@@ -64,7 +64,7 @@ def read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, T
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise RunError(f"{path} is not the file that was written with the classifier: its SHA-256 differs")
-    tensors = load_tensors(content)
+    tensors = parse_tensors(content, path)
     parts = {
         part: _under(tensors, name) for part, name in (("weights", "weights"), ("graph", "graph"), ("held", "held"))
     }

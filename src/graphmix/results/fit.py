@@ -1,0 +1,176 @@
+"""How good a fitted model is: metrics.json. Shares are in percent, except in the survey."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from graphmix.results.details import Reliability
+from graphmix.results.run import Fact
+from graphmix.results.schema import Count, Key, Length, Maybe, Positive, Rest, Shares
+from graphmix.results.survey import Survey
+
+Method = Literal["graphmix", "supervised", "label-propagation", "fcn"]
+Backbone = Literal["gcn", "gat", "unet", "custom"]
+Task = Literal["nodes", "links"]
+
+
+@dataclass(frozen=True)
+class Majority:
+    """The most frequent class among the held-out labels, and how often predicting it always is right."""
+
+    name: Annotated[str, Key("class")]
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class CandidateResult:
+    """A method that was tried.
+
+    Attributes:
+        behind: how many points the best is ahead, and the ends of the 95 % interval; None for the best.
+        certain: whether that is significant; None for the best.
+    """
+
+    method: Method
+    accuracy: float
+    macro_f1: float | None
+    behind: tuple[float, float, float] | None
+    certain: bool | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Confidence and accuracy before and after calibration; `after` is cross-fitted."""
+
+    temperature: float
+    before: Reliability
+    after: Reliability
+
+
+@dataclass(frozen=True)
+class Conformal:
+    """Prediction sets.
+
+    Attributes:
+        coverage: asked for.
+        empirical: had on held-out labels.
+        mean_size: classes in a set, on average.
+        threshold: None where the labels are too few, so that every set holds every class.
+        sizes: how many predictions have a set of 1, 2, … classes.
+    """
+
+    coverage: float
+    empirical: float | None
+    mean_size: float | None
+    threshold: float | None
+    sizes: Annotated[tuple[Count, ...], Length("classes")]
+
+
+@dataclass(frozen=True)
+class AbstentionCurve:
+    """What abstaining below a confidence leaves of the held-out labels, the most confident first."""
+
+    threshold: tuple[float, ...]
+    kept: Annotated[tuple[float, ...], Length("threshold")]
+    accuracy: Annotated[tuple[float, ...], Length("threshold")]
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """Where predictions abstain.
+
+    Attributes:
+        target: the accuracy asked for.
+        level: the confidence below which predictions abstain, in [0, 1]; None where no level meets the target.
+        kept: of all predictions.
+        accuracy: of the held-out labels that are kept.
+    """
+
+    target: float
+    level: float | None
+    kept: float
+    accuracy: float | None
+    curve: AbstentionCurve
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """How the model does on given test nodes; `trials` are its networks one by one."""
+
+    # pytest collects classes by this name.
+    __test__ = False
+
+    nodes: Count
+    accuracy: float | None
+    macro_f1: float | None
+    trials: Shares
+    before: Reliability
+    after: Reliability
+
+
+@dataclass(frozen=True)
+class FitMetrics:
+    """What was tried, what is best, and how far to believe it.
+
+    Attributes:
+        survey: what the graph looks like.
+        held: how many labels the candidates are judged on.
+        chosen: the best method, by `chosen_by`.
+        candidates: the best first.
+        predicted: how many predictions are of each class.
+        test: on given test nodes, which chose nothing.
+        notes: how the tables were understood.
+        failures: what could not be tried.
+        seconds: by stage.
+        peak_memory_gib: None where the system does not say.
+    """
+
+    format: int
+    dataset: str
+    survey: Survey
+    judged_on: Literal["held-out folds", "validation nodes"]
+    held: Positive
+    trials: Positive
+    epochs: Count
+    backbone: Backbone
+    majority: Maybe[Majority]
+    chosen_by: Literal["accuracy", "macro-f1"]
+    chosen: Method
+    candidates: tuple[CandidateResult, ...]
+    calibration: Calibration
+    conformal: Conformal
+    abstention: Abstention
+    classes: tuple[str, ...]
+    predicted: Annotated[tuple[Count, ...], Length("classes")]
+    test: TestResult | None = None
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    seconds: dict[str, float] | None = None
+    peak_memory_gib: float | None = None
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with it as a whole."""
+        if len(self.classes) != len(self.survey.class_names):
+            yield "classes", f"has {len(self.classes)} values where the survey has {len(self.survey.class_names)}"
+        if not self.candidates:
+            yield "candidates", "is empty"
+        for place, candidate in enumerate(self.candidates):
+            if place == 0 and candidate.behind is not None:
+                yield "candidates[0].behind", "is not null, but this is the best"
+            if place > 0 and candidate.behind is None:
+                yield f"candidates[{place}].behind", "is null, but this is not the best"
+            if place > 0 and candidate.certain is None:
+                yield f"candidates[{place}].certain", "is null, but this is not the best"
+        if self.candidates[0].method != self.chosen:
+            yield "chosen", f"is not {self.candidates[0].method}, the first of the candidates"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """What a page shows of model.json; `settings` is all that the other fields do not name."""
+
+    format: int
+    task: Task
+    versions: dict[str, Fact]
+    settings: Annotated[dict[str, Any], Rest({})]

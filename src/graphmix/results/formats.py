@@ -1,0 +1,6 @@
+"""The `format` of every kind of file that has one; raise it when an older version could not read the file."""
+
+RECORD = 1
+METRICS = 1
+MODEL = 1
+CLASSIFIER = 1
