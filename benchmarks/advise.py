@@ -30,7 +30,8 @@ from graphmix.evaluation.comparison import compare
 from graphmix.experiments.records import source_commit
 from graphmix.results.runs import versions
 from graphmix.storage.files import write_json
-from graphmix.workflow.advice import next_labels, suspect_labels
+from graphmix.workflow.next_labels import next_labels
+from graphmix.workflow.suspects import suspect_labels
 
 FLIPPED, FOLDS, NAMED = 0.05, 5, 10
 PER_CLASS = 4

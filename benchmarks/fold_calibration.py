@@ -24,7 +24,7 @@ from graphmix.results.runs import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import GRAPHMIX, try_method, usual_config
-from graphmix.workflow.model import Model
+from graphmix.workflow.ensemble import Ensemble
 
 TARGET = COVERAGE = 0.9
 
@@ -66,7 +66,7 @@ def measure(graph: Graph, y: np.ndarray, test: np.ndarray, seed: int, options: a
     config = usual_config(graph, seed=seed, epochs=options.epochs)
     split = fold_split(graph, config.trials, seed)
     tried = try_method(GRAPHMIX, graph, split, config, device=options.device)
-    model = Model.from_candidate(tried, config, tuple(map(str, range(graph.num_classes))))
+    model = Ensemble.from_candidate(tried, config, tuple(map(str, range(graph.num_classes))))
     before = ensemble(tried.probabilities)[test]
     after, labels = model.calibrate(before), y[test]
     decided = model.decide(after, TARGET, COVERAGE)

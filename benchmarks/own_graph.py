@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from graphmix import Graph, Split, fit, load
+import graphmix
+from graphmix import Columns, FitOptions, Graph, Split, fit, load, load_model
 from graphmix.evaluation.calibration import (
     apply_temperature,
     conformal_sets,
@@ -38,13 +39,6 @@ from graphmix.results.runs import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import usual_config
-from graphmix.workflow.fitting import fit_problem
-from graphmix.workflow.folder import read_model
-from graphmix.workflow.growth import grow
-from graphmix.workflow.nodes import read_problem
-from graphmix.workflow.options import Wishes
-from graphmix.workflow.problem import Columns
-from graphmix.workflow.survey import survey
 
 COVERAGE = 0.9
 COLUMNS = Columns(label="topic", split="split")
@@ -122,10 +116,10 @@ def new_nodes(options: argparse.Namespace) -> dict[str, Any]:
             write(folder / "new.csv", [row for row in papers if row["id"] in out])
             write(folder / "new_cites.csv", [row for row in cites if {row["citing"], row["cited"]} & out])
             fit_tables(folder / "papers.csv", folder / "cites.csv", options, folder / "model")
-            stored = read_model(folder / "model")
-            grown = grow(stored, folder / "new.csv", folder / "new_cites.csv")
-            probabilities = stored.model.probabilities(grown.graph)
-        returned = score(probabilities, grown.names["id"], judged, stored.model.classes)
+            model = load_model(folder / "model")
+            grown = model.problem.grow(folder / "new.csv", folder / "new_cites.csv")
+            probabilities = model.ensemble.probabilities(grown.graph)
+        returned = score(probabilities, grown.names["id"], judged, model.ensemble.classes)
         transductive = score(whole["probabilities"], whole["ids"], judged, whole["classes"])
         repeats.append({"judged": len(judged), "new": returned, "transductive": transductive})
     news, olds = ([repeat[name] for repeat in repeats] for name in ("new", "transductive"))
@@ -175,19 +169,16 @@ def calibrate(probabilities: np.ndarray, graph: Graph, split: Split) -> dict[str
 
 def fit_tables(papers: Path, cites: Path, options: argparse.Namespace, folder: Path | None = None) -> dict[str, Any]:
     """Fit as the command does, GraphMix alone, and predict every paper."""
-    problem = read_problem(papers, cites, COLUMNS)
-    config = usual_config(problem.graph, trials=options.trials, epochs=options.epochs)
-    with tempfile.TemporaryDirectory() as place:
-        wishes, found = Wishes(methods=METHODS), survey(problem.graph, problem.known)
-        out = folder or Path(place) / "model"
-        fitted = fit_problem(problem, found, config, wishes, out, device=options.device)
-    model = fitted.stored.model
-    weights = [{name: weight[i : i + 1] for name, weight in model.weights.items()} for i in range(config.trials)]
-    alone = [replace(model, weights=each).probabilities(problem.learned) for each in weights]
+    chosen = FitOptions(methods=METHODS, device=options.device)
+    numbers = {"trials": options.trials, "epochs": options.epochs}
+    model = graphmix.fit_tables(papers, cites, out=folder, columns=COLUMNS, options=chosen, **numbers)
+    ensemble, graph = model.ensemble, model.problem.learned
+    weights = [{name: weight[i : i + 1] for name, weight in ensemble.weights.items()} for i in range(options.trials)]
+    alone = [replace(ensemble, weights=each).probabilities(graph) for each in weights]
     return {
-        "ids": problem.ids,
-        "classes": model.classes,
-        "probabilities": model.probabilities(problem.learned),
+        "ids": model.problem.ids,
+        "classes": ensemble.classes,
+        "probabilities": ensemble.probabilities(graph),
         "trials": alone,
     }
 

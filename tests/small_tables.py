@@ -49,22 +49,17 @@ def write_edges(path, edges=None, separator=","):
 
 
 def fit_tables(folder, nodes, edges, *, out="model", columns=None, methods=("graphmix", "label-propagation"), **chosen):
-    """Fit as the command does, but small; `chosen` are hyperparameters, `target` and `coverage` included."""
-    from graphmix.workflow.candidates import usual_config
-    from graphmix.workflow.fitting import fit_problem
-    from graphmix.workflow.nodes import read_problem
-    from graphmix.workflow.options import Wishes
-    from graphmix.workflow.problem import Columns
-    from graphmix.workflow.survey import survey
+    """Fit as the command does, but small; `chosen` are options of a fit and hyperparameters."""
+    from graphmix.workflow.columns import Columns
+    from graphmix.workflow.fitting import fit_tables
+    from graphmix.workflow.options import FitOptions
 
-    columns = columns or Columns(label="topic")
-    wishes = Wishes(methods=methods, **{name: chosen.pop(name) for name in ("target", "coverage") if name in chosen})
-    ignore_unknown = chosen.pop("ignore_unknown", False)
-    given = {name: chosen.pop(name) for name in ("predictions", "resume") if name in chosen}
-    problem = read_problem(nodes, edges, columns, ignore_unknown=ignore_unknown)
-    config = usual_config(problem.graph, **({"trials": 3, "epochs": 3, "hidden": 4} | chosen))
-    found = survey(problem.graph, problem.known)
-    return fit_problem(problem, found, config, wishes, folder / out, device="cpu", **given)
+    names = ("target_accuracy", "coverage", "ignore_unknown", "predictions", "resume")
+    options = FitOptions(methods=methods, device="cpu", **{name: chosen.pop(name) for name in names if name in chosen})
+    settings = {"trials": 3, "epochs": 3, "hidden": 4} | chosen
+    return fit_tables(
+        nodes, edges, out=folder / out, columns=columns or Columns(label="topic"), options=options, **settings
+    )
 
 
 def tree(folder):

@@ -20,17 +20,23 @@ if TYPE_CHECKING:
     from graphmix.storage.runs import Run, load_run, train
     from graphmix.streams import Streams
     from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
+    from graphmix.workflow.columns import Columns
+    from graphmix.workflow.fitting import fit_tables
+    from graphmix.workflow.model import TableModel, load_model
+    from graphmix.workflow.options import FitOptions
 
 __all__ = [
     "DATASETS",
     "GAT",
     "GCN",
     "Backbone",
+    "Columns",
     "Config",
     "ConfigError",
     "DataError",
     "Dataset",
     "Fit",
+    "FitOptions",
     "Graph",
     "GraphMixClassifier",
     "GraphMixError",
@@ -39,6 +45,7 @@ __all__ = [
     "RunError",
     "Split",
     "Streams",
+    "TableModel",
     "Task",
     "Wrapped",
     "build_model",
@@ -46,7 +53,9 @@ __all__ = [
     "dual",
     "evaluate",
     "fit",
+    "fit_tables",
     "load",
+    "load_model",
     "load_run",
     "make_split",
     "split_seeds",
@@ -64,15 +73,18 @@ __getattr__, __dir__ = attach(
         "GAT": "graphmix.models",
         "GCN": "graphmix.models",
         "Backbone": "graphmix.models",
+        "Columns": "graphmix.workflow.columns",
         "Config": "graphmix.training",
         "Dataset": "graphmix.data",
         "Fit": "graphmix.training",
+        "FitOptions": "graphmix.workflow.options",
         "Graph": "graphmix.data",
         "GraphMixClassifier": "graphmix.estimator",
         "GraphUNet": "graphmix.models",
         "Run": "graphmix.storage.runs",
         "Split": "graphmix.data",
         "Streams": "graphmix.streams",
+        "TableModel": "graphmix.workflow.model",
         "Task": "graphmix.training",
         "Wrapped": "graphmix.models",
         "build_model": "graphmix.training",
@@ -80,7 +92,9 @@ __getattr__, __dir__ = attach(
         "dual": "graphmix.data",
         "evaluate": "graphmix.training",
         "fit": "graphmix.training",
+        "fit_tables": "graphmix.workflow.fitting",
         "load": "graphmix.data",
+        "load_model": "graphmix.workflow.model",
         "load_run": "graphmix.storage.runs",
         "make_split": "graphmix.data",
         "split_seeds": "graphmix.data",

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from command_line import graphmix, graphmix_signalled, refused
 from graphmix.storage.lock import locked
 from graphmix.workflow import fitting
-from graphmix.workflow.folder import read_model
+from graphmix.workflow.model import load_model
 from small_tables import lines, pairs, rows, tree, write_edges, write_nodes
 
 QUICK = ["--trials", "2", "--epochs", "2", "--hidden", "4", "--device", "cpu", "--no-report"]
@@ -42,8 +42,8 @@ def fitted(folder, *options, **tables):
     result = fit(folder, *(options or TWO), **tables)
     assert result.returncode == 0, result.stderr
     assert set(tree(folder / "model")) >= FILES
-    stored = read_model(folder / "model")
-    probabilities = stored.model.probabilities(stored.problem.learned)
+    stored = load_model(folder / "model")
+    probabilities = stored.ensemble.probabilities(stored.problem.learned)
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert len(predictions(folder)) == len(probabilities)
@@ -124,7 +124,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tables):
     for part in ("interrupted", "--resume", "model"):
         assert part in last
     assert (tables / "model" / "candidates" / "fcn" / "results.json").exists()
-    refused(graphmix(*options, cwd=tables), "model", "not done", "--resume")
+    refused(graphmix(*options, cwd=tables), "model", "unfinished", "--resume")
     done = graphmix(*options, "--resume", cwd=tables)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["candidates"]) == 2
@@ -188,18 +188,18 @@ def test_another_process_in_the_same_folder(tables):
     ("options", "parts"),
     [
         (["--trials", "0"], ["trials", "at least 1"]),
-        (["--target-accuracy", "0"], ["target", "accuracy", "between 0 and 1"]),
-        (["--target-accuracy", "2"], ["target", "accuracy", "between 0 and 1", "2"]),
-        (["--target-accuracy", "nan"], ["target", "accuracy", "between 0 and 1", "nan"]),
-        (["--coverage", "1.5"], ["coverage", "between 0 and 1", "1.5"]),
-        (["--coverage", "-1"], ["coverage", "between 0 and 1", "-1"]),
+        (["--target-accuracy", "0"], ["target", "accuracy", "above 0 and below 1"]),
+        (["--target-accuracy", "2"], ["target", "accuracy", "above 0 and below 1", "2"]),
+        (["--target-accuracy", "nan"], ["target", "accuracy", "above 0 and below 1", "nan"]),
+        (["--coverage", "1.5"], ["coverage", "above 0 and below 1", "1.5"]),
+        (["--coverage", "-1"], ["coverage", "above 0 and below 1", "-1"]),
         (["--methods", "magic"], ["'magic'", "graphmix, supervised"]),
         (["--methods", ""], ["method", "''"]),
         (["--backbone", "mlp"], ["backbone", "gcn", "mlp"]),
         (["--device", "abacus"], ["device", "'abacus'"]),
         (["--id", "nothing"], ["nodes.csv", "'nothing'", "'id', 'topic'"]),
         (["--id", "topic"], ["'topic'", "ids", "labels"]),
-        (["--split", "year"], ["'2000", "'year'", "train, val, test"]),
+        (["--split", "year"], ["'2000", "'year'", "train, val"]),
         (["--source", "nothing"], ["edges.csv", "'nothing'"]),
         (["--source", "target", "--target", "target"], ["'target'"]),
         (["--weight", "nothing"], ["edges.csv", "'nothing'"]),
@@ -347,7 +347,7 @@ def fitted_elsewhere(folder, name):
     result = fit(folder, *TWO, "--predictions", folder / name)
     assert result.returncode == 0, result.stderr
     assert str(folder / name) in result.stdout
-    return read_model(folder / "model"), result
+    return load_model(folder / "model"), result
 
 
 # What is odd and works.
@@ -360,7 +360,7 @@ def test_a_mark_windows_lines_and_another_separator(tmp_path):
     (tmp_path / "edges.csv").write_bytes(CYCLE.replace("\n", "\r\n").encode())
     stored, _ = fitted(tmp_path)
     assert stored.problem.ids == [f"n{n}" for n in range(20)]
-    assert stored.model.classes == ("A", "B")
+    assert stored.ensemble.classes == ("A", "B")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
@@ -368,7 +368,7 @@ def test_other_encodings(tmp_path, encoding):
     (tmp_path / "nodes.csv").write_bytes((HEAD + ENOUGH).replace("A", "\u00c4").encode(encoding))
     (tmp_path / "edges.csv").write_bytes(CYCLE.encode(encoding))
     stored, _ = fitted(tmp_path, *TWO, "--encoding", encoding)
-    assert stored.model.classes == ("B", "\u00c4")
+    assert stored.ensemble.classes == ("B", "\u00c4")
     assert predictions(tmp_path)[0]["label"] == "\u00c4"
 
 
@@ -425,7 +425,7 @@ def test_ids_and_classes_of_any_name(tmp_path):
     stored, _ = fitted(tmp_path)
     # Spaces around an id are none of it.
     assert [row["id"] for row in predictions(tmp_path)] == [name.strip() for name in ids]
-    assert set(stored.model.classes) == set(classes)
+    assert set(stored.ensemble.classes) == set(classes)
 
 
 def test_names_that_mean_something_to_the_screen(tmp_path):
@@ -449,7 +449,7 @@ def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
     (tmp_path / "nodes.csv").write_text(held)
     (tmp_path / "edges.csv").write_text(CYCLE)
     stored, _ = fitted(tmp_path)
-    assert stored.model.classes == ("A", "B")
+    assert stored.ensemble.classes == ("A", "B")
     assert int((stored.problem.graph.y >= 0).sum()) == 10
 
 
@@ -497,7 +497,7 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
     one_sentence(tmp_path, fit(tmp_path), "30,000 nodes", "10,000 classes", "GiB")
     write(600, 200)
     stored, _ = fitted(tmp_path)
-    assert len(stored.model.classes) == 200
+    assert len(stored.ensemble.classes) == 200
 
 
 @pytest.mark.parametrize(
@@ -521,7 +521,7 @@ def test_links_with_signs(tmp_path):
     links = [(f"u{n % 7}", f"u{n * n % 6}", "+-"[n % 2] if n % 3 else "") for n in range(40)]
     (tmp_path / "edges.csv").write_text(lines(("who", "whom", "sign"), links))
     stored, result = fitted(tmp_path, "--link-label", "sign", *TWO, nodes=None)
-    assert stored.model.classes == ("+", "-")
+    assert stored.ensemble.classes == ("+", "-")
     made = predictions(tmp_path)
     assert [(row["source"], row["target"], row["label"]) for row in made] == links
     assert "What edges holds" in result.stdout

@@ -75,8 +75,8 @@ def test_a_file_is_replaced_only_by_force(made, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--target-accuracy", "0"], ["target", "accuracy", "between 0 and 1"]),
-        (["--coverage", "1"], ["coverage", "between 0 and 1"]),
+        (["--target-accuracy", "0"], ["target", "accuracy", "above 0 and below 1"]),
+        (["--coverage", "1"], ["coverage", "above 0 and below 1"]),
         (["--nodes", "nowhere.csv"], ["nowhere.csv"]),
         (["--edges", "{made}/new_e.csv"], ["edges", "nodes"]),
         (["--nodes", "{made}/n.csv"], ["n.csv line 2", "'p0'"]),

@@ -57,5 +57,5 @@ def test_fewer_trials_hold_fewer_folds_out_and_train_on_as_many_labels():
 def test_a_class_of_one_label_is_always_trained_on_and_classes_of_one_are_refused():
     split = fold_split(graph_of([0] * 10 + [1]), 5)
     assert split.train[:, 10].all()
-    with pytest.raises(DataError, match="too few labels: in some class there must be three"):
+    with pytest.raises(DataError, match="too few labels: at least one class needs three"):
         fold_split(graph_of([0, 1, 2, -1]), 5)

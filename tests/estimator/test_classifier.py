@@ -71,7 +71,7 @@ def test_other_methods(small, quick, method):
     if method == "fcn":
         np.testing.assert_allclose(classifier.predict_proba(small.x), classifier.predict_proba(), rtol=1e-5)
     if method == "label-propagation":
-        with pytest.raises(DataError, match="label propagation knows the nodes of the fit alone"):
+        with pytest.raises(DataError, match="label propagation only knows the nodes of the fit"):
             classifier.predict(small.x, small.edges)
 
 
@@ -168,7 +168,7 @@ def test_a_graph_that_has_grown(small, quick):
 def test_edges_that_were_forgotten_are_missed(small, fitted):
     none = np.empty((2, 0), dtype=np.int64)
     expected = fitted.predict_proba(small.x, none)
-    with pytest.warns(UserWarning, match="judged by their features alone"):
+    with pytest.warns(UserWarning, match="predicted by their features alone"):
         found = fitted.predict_proba(small.x)
     np.testing.assert_array_equal(found, expected)
     assert not np.allclose(expected, fitted.predict_proba(small.x, small.edges))
@@ -231,8 +231,8 @@ def test_parameters_can_be_searched_where_there_are_no_edges(small, quick):
     [
         ({"method": "magic"}, "there is no method 'magic'"),
         ({"backbone": "magic"}, "`backbone` must be one of"),
-        ({"class_weight": {0: 1}}, "class_weight must be None or 'balanced'"),
-        ({"normalise": "rows"}, "normalise must be True or False"),
+        ({"class_weight": {0: 1}}, "`class_weight` must be None or 'balanced'"),
+        ({"normalise": "rows"}, "`normalise` must be True or False"),
         ({"trials": 0}, "`trials` must be at least 1"),
         ({"random_state": -1}, "`seed` must be at least 0"),
         ({"device": "abacus"}, "no device 'abacus'"),
@@ -248,7 +248,7 @@ def test_parameters_out_of_range_are_refused(small, quick, choices, message):
 def test_input_that_does_not_fit_is_refused(small, quick, fitted):
     with pytest.raises(DataError, match="X has 3 features, but GraphMixClassifier is expecting 30"):
         fitted.predict(small.x[:, :3])
-    with pytest.raises(DataError, match="edges come with the X they are among"):
+    with pytest.raises(DataError, match="edges need the X that they belong to"):
         fitted.predict(edge_index=small.edges)
     with pytest.raises(DataError, match="too few labels"):
         quick().fit(small.x, np.where(np.arange(120) < 2, np.arange(120), -1), small.edges)

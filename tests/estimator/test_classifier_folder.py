@@ -8,9 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 import graphmix
+from command_line import graphmix as command
+from command_line import refused
 from graphmix import GraphMixClassifier, RunError
+from graphmix.storage import parts as module
 from graphmix.storage.description import OWN, description_checksum
-from graphmix.workflow import classifier_folder as module
+from graphmix.workflow.model import load_model
+from small_tables import fit_tables, tree, write_edges, write_nodes
 
 
 @pytest.fixture
@@ -19,19 +23,17 @@ def saved(fitted, tmp_path):
     return tmp_path / "model"
 
 
-def tensors(folder):
-    (path,) = folder.glob("*.safetensors")
-    return path
-
-
 def rewrite(folder, **changed):
-    path = folder / "classifier.json"
-    described = json.loads(path.read_text()) | changed
+    """Change the description as if the program had; what belongs to the estimator, there."""
+    path = folder / "model.json"
+    described = json.loads(path.read_text())
+    own = {name: changed.pop(name) for name in list(changed) if name in described["estimator"]}
+    described |= {"estimator": described["estimator"] | own} | changed
     path.write_text(json.dumps(described | {OWN: description_checksum(described)}))
 
 
 def test_a_description_that_was_changed_is_refused(saved):
-    path = saved / "classifier.json"
+    path = saved / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"temperature": 15.0}))
     with pytest.raises(RunError, match="was changed after"):
         GraphMixClassifier.load(saved)
@@ -98,7 +100,40 @@ def test_another_takes_its_place(small, quick, fitted, saved):
     other = quick(epochs=3).fit(small.x, small.y, small.edges)
     other.save(saved)
     np.testing.assert_array_equal(GraphMixClassifier.load(saved).predict_proba(), other.predict_proba())
-    assert len(list(saved.iterdir())) == 2
+    # Six files, whichever their names.
+    assert len(list(saved.iterdir())) == 6
+    fitted.save(saved)
+    np.testing.assert_array_equal(GraphMixClassifier.load(saved).predict_proba(), fitted.predict_proba())
+    assert len(list(saved.iterdir())) == 6
+
+
+@pytest.mark.parametrize("moment", range(1, 7))
+def test_a_crash_at_any_moment_leaves_a_whole_model(small, quick, fitted, saved, monkeypatch, moment):
+    """The process dies at the nth write or removal: nothing after it happens, not even cleaning up."""
+    other = quick(epochs=3).fit(small.x, small.y, small.edges)
+    calls = []
+
+    def dying(act):
+        def act_or_die(path, *given, **named):
+            calls.append(path)
+            if len(calls) >= moment:
+                raise KeyboardInterrupt
+            return act(path, *given, **named)
+
+        return act_or_die
+
+    monkeypatch.setattr(module, "write_bytes", dying(module.write_bytes))
+    monkeypatch.setattr(module, "write_description", dying(module.write_description))
+    monkeypatch.setattr(type(saved), "unlink", dying(type(saved).unlink))
+    with pytest.raises(KeyboardInterrupt):
+        other.save(saved)
+    monkeypatch.undo()
+    loaded = GraphMixClassifier.load(saved).predict_proba()
+    assert any(np.array_equal(loaded, each.predict_proba()) for each in (fitted, other))
+    # The next save clears up.
+    other.save(saved)
+    assert len(list(saved.iterdir())) == 6
+    np.testing.assert_array_equal(GraphMixClassifier.load(saved).predict_proba(), other.predict_proba())
 
 
 @pytest.mark.parametrize("failing", ["write_bytes", "write_description"])
@@ -120,17 +155,17 @@ def test_a_full_disk_leaves_what_was_there(small, quick, fitted, saved, monkeypa
 
 def test_a_folder_of_something_else_is_left_alone(fitted, tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(RunError, match=r"holds other files, thesis\.tex say"):
+    with pytest.raises(RunError, match=r"holds other files \(thesis\.tex\)"):
         fitted.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    with pytest.raises(RunError, match="cannot be written"):
+    with pytest.raises(RunError, match="cannot be made"):
         fitted.save(tmp_path / "thesis.tex")
-    with pytest.raises(RunError, match="is not a classifier's folder"):
+    with pytest.raises(RunError, match="is not a model's folder"):
         GraphMixClassifier.load(tmp_path)
 
 
 def test_changed_weights_are_refused(saved):
-    path = tensors(saved)
+    path = saved / "weights.safetensors"
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
@@ -144,11 +179,12 @@ def test_changed_weights_are_refused(saved):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": 2}, "written by a newer graphmix"),
-        ({"format": "1"}, "does not describe a classifier"),
-        ({"tensors": "../../../etc/passwd"}, "has no SHA-256"),
-        ({"tensors": None}, "has no SHA-256"),
-        ({"tensors": "0" * 64}, "cannot be read"),
+        ({"format": 3}, "written by a newer graphmix"),
+        ({"format": "1"}, "does not describe a model"),
+        ({"parts": None}, "does not name a valid file"),
+        ({"estimator": 3}, "invalid: estimator"),
+        ({"estimator": {}}, "does not hold a whole classifier"),
+        ({"feature_names": ["a"]}, "1 names for 30 features"),
         ({"method": "magic"}, "there is no method 'magic'"),
         ({"classes": [0, 1]}, "does not hold a whole classifier"),
         ({"classes": [0, 2, 1]}, "does not hold a whole classifier"),
@@ -156,11 +192,11 @@ def test_changed_weights_are_refused(saved):
         ({"type_of_classes": "<U400000000"}, "classes are not of type"),
         ({"type_of_classes": "nothing"}, "does not hold a whole classifier"),
         ({"parameters": {"magic": 1}}, "does not hold a whole classifier"),
-        ({"config": {}}, "the hyperparameter `method` is missing"),
-        ({"temperature": "warm"}, "does not hold a whole classifier"),
-        ({"temperature": None}, "does not hold a whole classifier"),
-        ({"temperature": float("nan")}, "a temperature of nan is none"),
-        ({"temperature": -1.0}, "a temperature of -1.0 is none"),
+        ({"config": {}}, "method` is missing"),
+        ({"temperature": "warm"}, "temperature is not a finite number"),
+        ({"temperature": None}, "temperature is not a finite number"),
+        ({"temperature": float("nan")}, "temperature is not a finite number"),
+        ({"temperature": -1.0}, "temperature is -1.0"),
     ],
     ids=str,
 )
@@ -171,7 +207,7 @@ def test_what_cannot_be_is_refused(saved, changed, message):
 
 
 def test_half_a_description_is_refused(saved):
-    path = saved / "classifier.json"
+    path = saved / "model.json"
     path.write_text(path.read_text()[:100])
     with pytest.raises(RunError, match="cannot be read"):
         GraphMixClassifier.load(saved)
@@ -181,7 +217,45 @@ def test_half_a_description_is_refused(saved):
 
 
 def test_weights_of_another_network_are_refused(saved):
-    config = json.loads((saved / "classifier.json").read_text())["config"]
+    config = json.loads((saved / "model.json").read_text())["config"]
     rewrite(saved, config=config | {"backbone": "gat"})
-    with pytest.raises(RunError, match="does not hold a whole classifier"):
+    with pytest.raises(RunError, match="does not hold a whole model: the weights are not those"):
         graphmix.GraphMixClassifier.load(saved)
+
+
+def test_a_saved_classifier_is_a_model(small, fitted, saved, tmp_path):
+    model = load_model(saved)
+    predicted = model.predict()
+    assert predicted.columns["id"] == [str(node) for node in range(small.nodes)]
+    assert predicted.columns["predicted"] == [str(label) for label in fitted.predict()]
+    assert predicted.columns["label"][44:46] == [str(small.y[44]), None]
+    assert model.metrics is None
+    assert set(model.held) == {"graphmix", "graphmix-fcn"}
+    result = command("predict", saved, "-o", tmp_path / "out.csv")
+    assert result.returncode == 0, result.stderr
+    again = tmp_path / "again.csv"
+    predicted.write(again)
+    assert (tmp_path / "out.csv").read_bytes() == again.read_bytes()
+    nodes = write_nodes(tmp_path / "n.csv")
+    refused(command("predict", saved, "--nodes", nodes, "-o", tmp_path / "new.csv"), "saved by GraphMixClassifier")
+    advice = model.advise(3)
+    assert len(advice.label_next) == 3
+    # All but the networks' own predictions is read from tables, and saved again without a change.
+    model.save(tmp_path / "copy")
+    assert tree(tmp_path / "copy") == tree(saved)
+
+
+def test_a_model_of_tables_is_a_classifier(tmp_path):
+    model = fit_tables(tmp_path, write_nodes(tmp_path / "n.csv"), write_edges(tmp_path / "e.csv"))
+    classifier = GraphMixClassifier.load(tmp_path / "model")
+    assert classifier.predict().tolist() == model.predict().columns["predicted"]
+    assert classifier.classes_.tolist() == ["AI", "DB", "ML"]
+    config = model.ensemble.config
+    assert (classifier.trials, classifier.epochs, classifier.hidden) == (config.trials, config.epochs, config.hidden)
+    assert classifier.method == model.ensemble.method
+    if classifier.method != "label-propagation":
+        assert classifier.predict(classifier.graph_).shape == (36,)
+    classifier.save(tmp_path / "saved")
+    again = GraphMixClassifier.load(tmp_path / "saved")
+    np.testing.assert_array_equal(again.predict_proba(), classifier.predict_proba())
+    assert again.get_params() == classifier.get_params()

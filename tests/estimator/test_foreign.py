@@ -159,7 +159,7 @@ def test_a_graph_brings_all_of_its_own(small, quick):
     graph = graphmix.Graph.build(small.x, small.edges, small.y)
     with pytest.raises(DataError, match="has edges of its own"):
         quick().fit(graph, edge_index=small.edges)
-    with pytest.raises(DataError, match="has labels of its own"):
+    with pytest.raises(DataError, match="labels of its own"):
         quick().fit(graph, small.y)
 
 
@@ -175,8 +175,8 @@ def test_entries_of_a_matrix_that_come_twice_are_summed_and_zeros_left_out():
     [
         (sp.eye_array(3), None, r"the adjacency matrix is \[3, 3\], but X has 120 rows"),
         (nx.path_graph(4), None, "the NetworkX graph has 4 nodes, but X has 120 rows"),
-        (sp.eye_array(120), [1.0], "edge_weight goes with an edge_index"),
-        (None, [1.0], "edge_weight goes with an edge_index"),
+        (sp.eye_array(120), [1.0], "`edge_weight` needs an `edge_index`"),
+        (None, [1.0], "`edge_weight` needs an `edge_index`"),
         ([[0], [120]], None, r"edge 0 \(0, 120\) is to node 120"),
         ([[0], [1]], [-1.0], "edge 0 weighs -1.0"),
         ([[0, 1]], None, r"edges must be \[2, edges\]"),

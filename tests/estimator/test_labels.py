@@ -59,7 +59,7 @@ def test_the_width_of_numbers_is_kept():
         ([2**70, 1, 2], "too large a number"),
         ([-1, -1, -1], "y has no label"),
         ([-1, 1, 1], "y has one class only, 1, .* -1 means unlabeled"),
-        (["a", "a", None], "y has one class only, a, and at least two classes are needed$"),
+        (["a", "a", None], "y has one class only, a, but at least two classes are needed$"),
         ([None, NAN, None], "y has no label"),
     ],
     ids=repr,

@@ -44,9 +44,9 @@ def test_rows_sum_to_one_though_float32_does_not():
     np.testing.assert_allclose(held.probabilities.sum(axis=1), 1, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(("name", "role"), [("folds", "test"), ("given", "val")])
-def test_a_given_test_set_judges_nothing(name, role):
-    split = Split.build(mask("x..."), mask(".x.."), mask("..x."), name)
+@pytest.mark.parametrize(("held_out", "role"), [(True, "test"), (False, "val")])
+def test_a_given_test_set_judges_nothing(held_out, role):
+    split = Split.build(mask("x..."), mask(".x.."), mask("..x."), "folds", held_out=held_out)
     assert judged_nodes(split) is getattr(split, role)
 
 

@@ -18,8 +18,8 @@ from graphmix.errors import RunError
 from graphmix.report import read, render, write
 from graphmix.training import Config
 from graphmix.workflow.fitting import fit_problem
-from graphmix.workflow.options import Wishes
-from graphmix.workflow.problem import Problem
+from graphmix.workflow.nodes import NodeProblem
+from graphmix.workflow.options import FitOptions
 from graphmix.workflow.survey import survey
 from repeats import repeats
 from watched_page import Watched, points
@@ -307,10 +307,10 @@ def test_whatever_is_changed_gives_a_page_or_one_sentence(folder: Path, data: st
 def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
     made, split = synthetic(nodes=120)
     graph = replace(made, class_names=tuple(f"class {place}" for place in range(made.num_classes)))
-    problem = Problem("nodes", graph, split, [str(node) for node in range(120)], None, None, None, ("a note",))
-    wishes = Wishes(methods=("label-propagation", "fcn"))
-    config = Config(trials=2, epochs=5)
-    fitted = fit_problem(problem, survey(graph, problem.known), config, wishes, tmp_path / "model")
+    problem = NodeProblem(graph=graph, split=split, ids=[str(node) for node in range(120)], notes=("a note",))
+    options = FitOptions(methods=("label-propagation", "fcn"))
+    fitted = fit_problem(problem, Config(trials=2, epochs=5), options, tmp_path / "model")
+    assert fitted.metrics is not None
     contents = read(tmp_path / "model")
     assert contents.fitted is not None
     assert {one.method for one in contents.fitted.metrics.candidates} == {"label-propagation", "fcn"}

@@ -7,7 +7,8 @@ import torch
 from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
 from graphmix.errors import ConfigError, DataError
-from graphmix.workflow.advice import next_labels, suspect_labels
+from graphmix.workflow.next_labels import next_labels
+from graphmix.workflow.suspects import suspect_labels
 
 
 def stars(*sizes):

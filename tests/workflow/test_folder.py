@@ -1,6 +1,7 @@
 """A model's folder: read back as it was written, and refused in one sentence when anything in it is another."""
 
 import copy
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -13,8 +14,10 @@ from safetensors.torch import load_file, save_file
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.storage.description import OWN, description_checksum
-from graphmix.workflow.folder import begin, check_free, read_model
-from graphmix.workflow.predictions import tabulate, write_predictions
+from graphmix.workflow.folder import begin, check_free
+from graphmix.workflow.model import load_model
+from graphmix.workflow.output import OutputTable
+from graphmix.workflow.predictions import tabulate
 from repeats import repeats
 from small_tables import fit_tables, tree, write_edges, write_nodes
 
@@ -30,7 +33,7 @@ def sign(folder, described):
 
 def refused(folder, *parts):
     with pytest.raises(RunError) as raised:
-        read_model(folder)
+        load_model(folder)
     assert "\n" not in str(raised.value)
     for part in parts:
         assert part in str(raised.value)
@@ -39,17 +42,17 @@ def refused(folder, *parts):
 @pytest.mark.parametrize("methods", [("graphmix",), ("label-propagation",), ("fcn", "supervised")])
 def test_what_is_read_predicts_what_was_written(tmp_path, methods):
     nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
-    written = fit_tables(tmp_path, nodes, edges, methods=methods, target=0.8, coverage=0.7).stored
-    read = read_model(tmp_path / "model")
-    assert (read.model.method, read.model.classes) == (written.model.method, written.model.classes)
-    assert (read.model.config, read.model.temperature) == (written.model.config, written.model.temperature)
-    assert (read.target, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
+    written = fit_tables(tmp_path, nodes, edges, methods=methods, target_accuracy=0.8, coverage=0.7)
+    read = load_model(tmp_path / "model")
+    assert (read.ensemble.method, read.ensemble.classes) == (written.ensemble.method, written.ensemble.classes)
+    assert (read.ensemble.config, read.ensemble.temperature) == (written.ensemble.config, written.ensemble.temperature)
+    assert (read.target_accuracy, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
     assert set(read.held) == set(methods) | ({"graphmix-fcn"} if "graphmix" in methods else set())
     for method, held in read.held.items():
         for name, values in vars(held).items():
             np.testing.assert_array_equal(values, getattr(written.held[method], name))
     np.testing.assert_array_equal(
-        read.model.probabilities(read.problem.learned), written.model.probabilities(written.problem.learned)
+        read.ensemble.probabilities(read.problem.learned), written.ensemble.probabilities(written.problem.learned)
     )
 
 
@@ -95,7 +98,8 @@ def test_weights_of_another_fit_are_told_apart(model, fitted, tmp_path):
         (b'{"format": true}', "does not describe a model"),
         (b'{"format": "1"}', "does not describe a model"),
         (b'{"format": 0}', "does not describe a model"),
-        (b'{"format": 2}', "was written by a newer graphmix (format 2"),
+        (b'{"format": 3}', "was written by a newer graphmix (format 3"),
+        (b'{"format": 2}', "its SHA-256 differs"),
         (b'{"format": 1}', "its SHA-256 differs"),
     ],
 )
@@ -114,7 +118,7 @@ def test_an_edited_description_is_refused(model):
 
 def test_folders_that_hold_no_model(model, tmp_path):
     (model / "model.json").unlink()
-    refused(model, "holds a fit that is not done")
+    refused(model, "holds an unfinished fit")
     (model / "config.json").unlink()
     refused(model, "is not a model's folder")
     refused(tmp_path / "nowhere", "is not a model's folder")
@@ -131,10 +135,15 @@ def test_a_folder_in_place_of_a_file(model):
 def test_names_that_climb_out_of_the_folder_are_not_followed(model, tmp_path):
     (tmp_path / "x").write_text("secret")
     described = json.loads((model / "model.json").read_text())
-    described["checksums"] |= {"../x": "0" * 64, "/etc/passwd": "0" * 64, "sub/../../x": "0" * 64}
-    sign(model, described)
+    digest = hashlib.sha256(b"secret").hexdigest()
     before = tree(tmp_path)
-    assert read_model(model).model.method == "graphmix"
+    for part in described["parts"]:
+        for name in ("../x", str(tmp_path / "x"), f"{part}/../../x", "x", "model.json", f"{part}.json.part", None, 3):
+            entry = {"file": name, "sha256": digest}
+            sign(model, described | {"parts": described["parts"] | {part: entry}})
+            refused(model, "does not name a valid file")
+    (model / "model.json").unlink()
+    del before["model/model.json"]
     assert tree(tmp_path) == before
 
 
@@ -189,17 +198,17 @@ def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     way = data.draw(st.sampled_from([way for way in places(original) if way and way != (OWN,)]))
     sign(mutable, changed(original, way, data.draw(st.one_of(ODD, st.just(GONE)))))
     try:
-        stored = read_model(mutable)
-        probabilities = stored.model.probabilities(stored.problem.learned)
-        decisions = stored.model.decide(probabilities, stored.target, stored.coverage)
+        stored = load_model(mutable)
+        probabilities = stored.ensemble.probabilities(stored.problem.learned)
+        decisions = stored.ensemble.decide(probabilities, stored.target_accuracy, stored.coverage)
     except GraphMixError as error:
         lines = str(error).splitlines()
         assert len(lines) == 1, lines
         return
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    columns = tabulate({"id": stored.problem.ids}, decisions, stored.model.classes, [None] * len(probabilities))
-    write_predictions(mutable.parent / "out.parquet", columns)
+    columns = tabulate({"id": stored.problem.ids}, decisions, stored.ensemble.classes, [None] * len(probabilities))
+    OutputTable(columns).write(mutable.parent / "out.parquet")
 
 
 @settings(max_examples=repeats(30, 300))
@@ -210,7 +219,7 @@ def test_an_unsigned_change_is_always_refused(mutable, fitted, data):
     mutated = changed(original, way, data.draw(st.one_of(ODD, st.just(GONE))))
     (mutable / "model.json").write_text(json.dumps(mutated))
     if json.dumps(mutated, sort_keys=True) == json.dumps(original, sort_keys=True):
-        read_model(mutable)
+        load_model(mutable)
     else:
         refused(mutable)
 
@@ -234,7 +243,7 @@ def test_where_a_fit_may_begin(tmp_path, model):
         with pytest.raises(RunError, match=part):
             check_free(tmp_path / name)
     (model / "model.json").unlink()
-    with pytest.raises(RunError, match="holds a fit that is not done; --resume goes on with it"):
+    with pytest.raises(RunError, match="holds an unfinished fit; use `resume` to continue"):
         check_free(model)
     check_free(model, resume=True)
 

@@ -20,15 +20,13 @@ from pyarrow import parquet
 
 from graphmix.errors import GraphMixError
 from graphmix.tables import KINDS
-from graphmix.workflow.candidates import CANDIDATES, usual_config
-from graphmix.workflow.fitting import fit_problem
-from graphmix.workflow.folder import read_model
-from graphmix.workflow.growth import grow
-from graphmix.workflow.nodes import read_problem
-from graphmix.workflow.options import Wishes
-from graphmix.workflow.predictions import escape, tabulate, write_predictions
-from graphmix.workflow.problem import LINKS, Columns
-from graphmix.workflow.survey import survey
+from graphmix.workflow.candidates import CANDIDATES
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.fitting import fit_tables
+from graphmix.workflow.links import LinkProblem
+from graphmix.workflow.model import load_model
+from graphmix.workflow.options import FitOptions
+from graphmix.workflow.output import escape
 
 ODD = [
     "",
@@ -243,19 +241,23 @@ def fit(fuzzer, folder):
         features=features,
         encoding=fuzzer.encoding,
     )
-    wishes = Wishes(methods=tuple(rng.sample(CANDIDATES, rng.choice([1, 2]))), target=rng.choice([0.5, 0.9]))
-    problem = read_problem(
-        None if link and rng.random() < 0.5 else paths[0], paths[1], columns, ignore_unknown=rng.random() < 0.5
+    options = FitOptions(
+        methods=tuple(rng.sample(CANDIDATES, rng.choice([1, 2]))),
+        target_accuracy=rng.choice([0.5, 0.9]),
+        ignore_unknown=not link and rng.random() < 0.5,
+        device="cpu",
     )
-    config = usual_config(
-        problem.graph,
+    fitted = fit_tables(
+        None if link and rng.random() < 0.5 else paths[0],
+        paths[1],
+        out=folder / "model",
+        columns=columns,
+        options=options,
         trials=rng.choice([1, 2]),
         epochs=2,
         hidden=4,
         backbone=rng.choice(["gcn", "gcn", "gcn", "gat"]),
     )
-    found = survey(problem.graph, problem.known)
-    fitted = fit_problem(problem, found, config, wishes, folder / "model", device="cpu")
     return fitted, kinds
 
 
@@ -263,16 +265,14 @@ def predict(fuzzer, folder, stored, kinds):
     """Predict what has grown, from tables as odd as those it was trained on."""
     problem = stored.problem
     nodes = fuzzer.nodes(fuzzer.rng.randint(1, 4), kinds, prefix="new")
-    link = problem.task == LINKS
+    link = isinstance(problem, LinkProblem)
     edges = fuzzer.edges([*nodes["id"], *problem.ids], fuzzer.rng.randint(1, 6), "links" if link else "plain")
     paths = [folder / "new.parquet", folder / "new_edges.parquet"]
     for table, path in zip((nodes, edges), paths, strict=True):
         fuzzer.table(table, path)
-    grown = grow(stored, *paths)
-    probabilities = stored.model.probabilities(grown.graph)
-    decisions = stored.model.decide(probabilities, stored.target, stored.coverage)
-    table = tabulate(grown.names, decisions, stored.model.classes, [None] * len(probabilities))
-    write_predictions(folder / "out.csv", table)
+    grown = stored.problem.grow(*paths)
+    probabilities = stored.ensemble.probabilities(grown.graph)
+    stored.predict(*paths, everything=True).write(folder / "out.csv")
     check_predictions(probabilities, folder / "out.csv", grown.names)
 
 
@@ -287,10 +287,10 @@ def walk(fuzzer):
             left = [str(path) for path in folder.rglob("model*")]
             assert left == []
             return "clean error"
-        stored = read_model(folder / "model")
-        probabilities = stored.model.probabilities(stored.problem.learned)
-        np.testing.assert_array_equal(probabilities, fitted.stored.model.probabilities(fitted.stored.problem.learned))
-        names = grow(stored, None, None).names
+        stored = load_model(folder / "model")
+        probabilities = stored.ensemble.probabilities(stored.problem.learned)
+        np.testing.assert_array_equal(probabilities, fitted.ensemble.probabilities(fitted.problem.learned))
+        names = stored.problem.grow(None, None).names
         check_predictions(probabilities, folder / "model" / "predictions.csv", names)
         assert not list((folder / "model").rglob(".*"))
         try:

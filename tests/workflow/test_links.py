@@ -5,11 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from graphmix.errors import DataError
-from graphmix.workflow.folder import read_model
-from graphmix.workflow.growth import grow
+from graphmix.workflow.columns import Columns
 from graphmix.workflow.links import link_features
-from graphmix.workflow.nodes import read_problem
-from graphmix.workflow.problem import Columns
+from graphmix.workflow.model import load_model
+from graphmix.workflow.problems import read_problem
 from small_tables import fit_tables
 
 ENDS = np.array([[0, 1, 2], [1, 2, 2]])
@@ -61,7 +60,7 @@ def tables(tmp_path_factory):
 
 @pytest.mark.parametrize(("out", "features"), [("bare", 6 + 1), ("users", 6 + 1 + 1)])
 def test_links_are_nodes_joined_by_users(tables, out, features):
-    problem = read_model(tables / out).problem
+    problem = load_model(tables / out).problem
     assert problem.ids == ([f"u{n}" for n in range(6)])
     assert problem.graph.x.shape == (30, features)
     assert problem.graph.structure.ends.tolist() == [[n % 6 for n in range(30)], [n * n % 5 for n in range(30)]]
@@ -80,9 +79,9 @@ def new_links(folder, text):
 
 
 def test_links_that_come_later(tables, tmp_path):
-    stored = read_model(tables / "bare")
+    stored = load_model(tables / "bare")
     later = new_links(tmp_path, "amount,rating,who,whom\n1.5,good,u0,u9\n,bad,u8,u9\n2.5,,u1,u1\n")
-    grown = grow(stored, None, later)
+    grown = stored.problem.grow(None, later)
     assert grown.first == 30
     assert grown.names["source"][30:] == ["u0", "u8", "u1"]
     assert grown.names["target"][30:] == ["u9", "u9", "u1"]
@@ -90,24 +89,24 @@ def test_links_that_come_later(tables, tmp_path):
     x = grown.graph.x
     x = x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()
     np.testing.assert_array_equal(x[30:, :6], [[0.5, 0, 0, 0, 0, 0], [0] * 6, [0, 1, 0, 0, 0, 0]])
-    assert any("2 users were not there at training" in note for note in grown.notes)
-    probabilities = stored.model.probabilities(grown.graph)
+    assert any("2 users are new" in note for note in grown.notes)
+    probabilities = stored.ensemble.probabilities(grown.graph)
     assert np.isfinite(probabilities).all()
     assert probabilities.shape == (33, 2)
 
 
 def test_users_that_come_later_bring_their_features(tables, tmp_path):
-    stored = read_model(tables / "users")
+    stored = load_model(tables / "users")
     later = new_links(tmp_path, "who,whom,amount\nu9,u0,1\nu7,u7,1\n")
     (tmp_path / "users.csv").write_text("age,name\n33,u9\n")
-    grown = grow(stored, tmp_path / "users.csv", later)
+    grown = stored.problem.grow(tmp_path / "users.csv", later)
     x = grown.graph.x
     x = x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()
-    number = stored.problem.encoders.columns[0]
+    number = stored.problem.user_encoders.columns[0]
     scaled = [(age - number.mean) / number.std for age in (33, 20)]
     assert x[30, -1] == pytest.approx(np.mean(scaled), abs=1e-6)
     assert x[31, -1] == 0
-    assert np.isfinite(stored.model.probabilities(grown.graph)).all()
+    assert np.isfinite(stored.ensemble.probabilities(grown.graph)).all()
 
 
 @pytest.mark.parametrize(
@@ -121,19 +120,19 @@ def test_users_that_come_later_bring_their_features(tables, tmp_path):
     ],
 )
 def test_tables_that_do_not_fit(tables, tmp_path, nodes, links, part):
-    stored = read_model(tables / "users")
+    stored = load_model(tables / "users")
     paths = []
     for name, text in (("n.csv", nodes), ("l.csv", links)):
         if text is not None:
             (tmp_path / name).write_text(text)
         paths.append(None if text is None else tmp_path / name)
     if links is None:
-        assert grow(stored, *paths).first == 0
-        with pytest.raises(DataError, match="give their table, --edges"):
-            grow(stored, tmp_path / "n.csv", None)
+        assert stored.problem.grow(*paths).first == 0
+        with pytest.raises(DataError, match="give a table of new links, `edges`"):
+            stored.problem.grow(tmp_path / "n.csv", None)
         return
     with pytest.raises(DataError, match=part):
-        grow(stored, *paths)
+        stored.problem.grow(*paths)
 
 
 def test_a_table_of_users_must_have_them_all(tables, tmp_path):

@@ -9,8 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import ConfigError, RunError
-from graphmix.workflow.model import Decisions
-from graphmix.workflow.predictions import check_ending, escape, tabulate, write_predictions
+from graphmix.workflow.ensemble import Decisions
+from graphmix.workflow.output import OutputTable, check_ending, escape
+from graphmix.workflow.predictions import tabulate
 
 IDS = ["p1", "-3", "=cmd|'/C calc'!A0"]
 CLASSES = ("A", "+B", 'C "quoted", x')
@@ -56,7 +57,7 @@ def test_two_classes_have_one_alternative():
 @pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t"), ("CSV", ",")])
 def test_as_text_with_formulas_made_harmless(tmp_path, columns, ending, separator):
     path = tmp_path / f"out.{ending}"
-    write_predictions(path, columns)
+    OutputTable(columns).write(path)
     with path.open(newline="") as file:
         header, *read = csv.reader(file, delimiter=separator)
     assert header == list(columns)
@@ -70,10 +71,10 @@ def test_as_text_with_formulas_made_harmless(tmp_path, columns, ending, separato
 
 
 def test_as_parquet_with_types_and_nothing_escaped(tmp_path, columns):
-    write_predictions(tmp_path / "out.parquet", columns)
+    OutputTable(columns).write(tmp_path / "out.parquet")
     assert parquet.read_table(tmp_path / "out.parquet").to_pydict() == columns
     unlabeled = columns | {"label": [None] * 3}
-    write_predictions(tmp_path / "out.parquet", unlabeled)
+    OutputTable(unlabeled).write(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
     assert table.to_pydict() == unlabeled
     assert str(table.schema.field("label").type) == "string"
@@ -82,7 +83,7 @@ def test_as_parquet_with_types_and_nothing_escaped(tmp_path, columns):
 @pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", "a\tb", "\u4e2d\U0001f600"])
 @pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
 def test_any_id_comes_back(tmp_path, text, ending, separator):
-    write_predictions(tmp_path / f"out.{ending}", {"id": [text, "x"], "set": ["y", text]})
+    OutputTable({"id": [text, "x"], "set": ["y", text]}).write(tmp_path / f"out.{ending}")
     with (tmp_path / f"out.{ending}").open(newline="", encoding="utf-8") as file:
         assert list(csv.reader(file, delimiter=separator)) == [["id", "set"], [text, "y"], ["x", text]]
 
@@ -113,12 +114,12 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, columns, monkeypatch, endin
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(RunError, match=r"out\..* cannot be written: No space left on device"):
-        write_predictions(path, columns)
+        OutputTable(columns).write(path)
     assert path.read_text() == "before"
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_folder_that_is_not_there(tmp_path, columns):
     with pytest.raises(RunError, match="cannot be written: No such file or directory"):
-        write_predictions(tmp_path / "nowhere" / "out.csv", columns)
+        OutputTable(columns).write(tmp_path / "nowhere" / "out.csv")
     assert list(tmp_path.iterdir()) == []

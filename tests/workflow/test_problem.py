@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from graphmix.data.folds import NAME as FOLDS
 from graphmix.errors import DataError
-from graphmix.workflow.nodes import read_problem
-from graphmix.workflow.problem import Columns, given_split, name_of, number_classes
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.features import number_classes
+from graphmix.workflow.problem import given_split, graph_name
+from graphmix.workflow.problems import read_problem
 
 
 @pytest.mark.parametrize(
@@ -39,18 +40,18 @@ def test_the_order_of_rows_does_not_change_the_numbers():
 @pytest.mark.parametrize(
     ("name", "called"), [("papers.csv", "papers"), ("a.b.csv.gz", "a"), (".csv", "graph"), ("x", "x")]
 )
-def test_what_a_graph_is_called(tmp_path, name, called):
-    assert name_of(tmp_path / name) == called
+def test_what_a_graph_is_called(name, called):
+    assert graph_name(name) == called
 
 
-def test_a_split_leaves_unlabeled_rows_out(tmp_path):
-    split = given_split(tmp_path / "n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]))
+def test_a_split_leaves_unlabeled_rows_out():
+    split = given_split("n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]))
     assert split.train.tolist() == [[True, False, False, False, False]]
     assert split.val.tolist() == [[False, True, False, False, False]]
     assert split.test.tolist() == [[False, False, True, False, False]]
-    assert split.name != FOLDS
-    with pytest.raises(DataError, match="no labeled row has 'val' in the split column"):
-        given_split(tmp_path / "n.csv", ["train", "val"], np.array([0, -1]))
+    assert not split.held_out
+    with pytest.raises(DataError, match="no labeled row has 'val' in the `split` column"):
+        given_split("n.csv", ["train", "val"], np.array([0, -1]))
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_weights_are_divided_by_their_mean(read):
     assert read(NODES, "s,t\na,b\n").weight_scale is None
     huge = read(NODES, "s,t,weight\na,b,1e30\nb,c,1e30\n")
     assert huge.graph.edge_weights.tolist() == [1, 1, 1, 1]
-    with pytest.raises(DataError, match=r"edges.csv: every edge weighs 0"):
+    with pytest.raises(DataError, match=r"edges.csv: every edge has weight 0"):
         read(NODES, "s,t,weight\na,b,0\nb,c,0\n")
 
 
@@ -113,7 +114,7 @@ def test_structural_features_come_from_the_edges_that_count(read):
 @pytest.mark.parametrize(
     ("columns", "part"),
     [
-        ({"link_label": "y"}, "either nodes are classified or links"),
+        ({"link_label": "y"}, "not both: give `label` or `link_label`"),
         ({"split": "y"}, "cannot be ids, labels and split at once"),
         ({"features": {"x": None}}, "has no column 'x'"),
         ({"features": {"y": None}}, "already holds ids, labels"),
@@ -126,9 +127,9 @@ def test_columns_that_cannot_be(read, columns, part):
 
 
 def test_a_table_of_nodes_and_labels_are_needed(tmp_path):
-    with pytest.raises(DataError, match="--nodes and --label"):
+    with pytest.raises(DataError, match="`nodes` and its column of classes, `label`"):
         read_problem(None, tmp_path / "e.csv", Columns(label="y"))
-    with pytest.raises(DataError, match="--nodes and --label"):
+    with pytest.raises(DataError, match="`nodes` and its column of classes, `label`"):
         read_problem(tmp_path / "n.csv", tmp_path / "e.csv", Columns())
 
 

@@ -1,22 +1,22 @@
-"""graphmix predict: a trained model on nodes or links that are new."""
+"""graphmix predict: a trained model on new nodes or links."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graphmix.cli.screen import output, report
+from graphmix.cli.screen import report, tell
 from graphmix.errors import ConfigError
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A folder that `graphmix fit` made.")],
+    model: Annotated[Path, typer.Argument(help="Folder of a model, from `graphmix fit` or a `save` in Python.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Predictions: .csv, .tsv or .parquet.", show_default=False)],
     nodes: Annotated[
         Path | None, typer.Option(help="Table of new nodes, with the columns of the one trained on.")
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option(help="Table of new edges, to new nodes and old ones; of new links, for a link model.")
+        Path | None, typer.Option(help="Table of new edges, to new and old nodes; of new links, for a link model.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Predict the old nodes too.")] = False,
     ignore_unknown: Annotated[
@@ -26,39 +26,33 @@ def predict(
         float | None, typer.Option(help="Abstain below this accuracy (default: the model's).", show_default=False)
     ] = None,
     coverage: Annotated[
-        float | None, typer.Option(help="Of the prediction sets (default: the model's).", show_default=False)
+        float | None, typer.Option(help="Coverage of the prediction sets (default: the model's).", show_default=False)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Predict with a trained model: nodes that did not exist at training time, joined to the old graph.
+    """Predict with a trained model: new nodes, joined to the graph it was trained on.
 
-    Without tables, predict the graph it was trained on anew, say for another target accuracy.
+    Without tables, predict that graph again, for example for another target accuracy.
     """
-    # Here, not on top: tables need pyarrow, which other commands do not wait for.
-    from graphmix.workflow.folder import read_model
-    from graphmix.workflow.growth import grow
-    from graphmix.workflow.predictions import check_ending, tabulate, write_predictions
+    # Imported here: pyarrow and torch take seconds to import.
+    from graphmix.workflow.model import load_model
+    from graphmix.workflow.output import check_ending
 
     check_ending(out)
     if out.exists() and not force:
-        raise ConfigError(f"{out} is there already; choose another --out, or --force to replace it")
+        raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
     report("reading the model")
-    stored = read_model(model)
-    report("reading the tables")
-    grown = grow(stored, nodes, edges, ignore_unknown=ignore_unknown)
+    loaded = load_model(model)
     report("predicting")
-    first = 0 if everything else grown.first
-    probabilities = stored.model.probabilities(grown.graph)[first:]
-    target = stored.target if target_accuracy is None else target_accuracy
-    decisions = stored.model.decide(probabilities, target, stored.coverage if coverage is None else coverage)
-    names = {name: values[first:] for name, values in grown.names.items()}
-    known = [None if label < 0 else stored.model.classes[label] for label in grown.graph.y.tolist()[first:]]
-    write_predictions(out, tabulate(names, decisions, stored.model.classes, known))
-    for note in grown.notes:
-        output.print(f"· {note}", markup=False, soft_wrap=True)
-    abstained = int(decisions.abstain.sum())
-    output.print(
-        f"{len(probabilities):,} predictions written to {out}, {abstained:,} of them abstain",
-        markup=False,
-        soft_wrap=True,
+    predictions = loaded.predict(
+        nodes,
+        edges,
+        everything=everything,
+        ignore_unknown=ignore_unknown,
+        target_accuracy=target_accuracy,
+        coverage=coverage,
     )
+    predictions.write(out)
+    for note in predictions.notes:
+        tell(f"· {note}")
+    tell(f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain")

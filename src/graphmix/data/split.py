@@ -1,4 +1,4 @@
-"""Split: which nodes are trained on, selected by, and tested on; validated when it is made, and kept in a file."""
+"""Split: which nodes are trained on, selected by, and tested on; validated on construction, and stored in a file."""
 
 import io
 from dataclasses import dataclass, replace
@@ -24,12 +24,14 @@ class Split:
     Attributes:
         train: bool `[splits, nodes]`; splits is 1, shared by all trials, or one per trial.
         val: bool `[splits, nodes]`.
-        test: bool `[splits, nodes]`; may be empty, for who has no test labels.
-        name: "public", say.
-        seeds: what each split was drawn from, where it was drawn (`make_split`).
+        test: bool `[splits, nodes]`; may be empty if there are no test labels.
+        name: the name in results, for example "public".
+        seeds: the seed of each split, if it was drawn at random (`make_split`).
+        held_out: whether the test masks hold out labels to choose and calibrate by, as folds do. If not, they are a
+            test set, which nothing is chosen by.
 
     Raises:
-        DataError: on construction, when masks overlap, differ in shape, or leave nothing to train on.
+        DataError: on construction, if masks overlap, differ in shape, or leave nothing to train on.
     """
 
     train: Tensor
@@ -37,6 +39,7 @@ class Split:
     test: Tensor
     name: str = "custom"
     seeds: tuple[int, ...] | None = None
+    held_out: bool = False
 
     def __post_init__(self) -> None:
         roles = {"training": self.train, "validation": self.val, "test": self.test}
@@ -62,17 +65,23 @@ class Split:
 
     @classmethod
     def build(
-        cls, train: object, val: object, test: object, name: str = "custom", seeds: tuple[int, ...] | None = None
+        cls,
+        train: object,
+        val: object,
+        test: object,
+        name: str = "custom",
+        seeds: tuple[int, ...] | None = None,
+        held_out: bool = False,
     ) -> "Split":
         """Make a split from bool masks, `[nodes]` or `[splits, nodes]`, torch or numpy."""
-        return cls(_as_mask(train), _as_mask(val), _as_mask(test), name, seeds)
+        return cls(_as_mask(train), _as_mask(val), _as_mask(test), name, seeds, held_out)
 
     @classmethod
     def load(cls, path: Path | str) -> "Split":
         """Read a split that `save` wrote.
 
         Raises:
-            DataError: the file is not there, is damaged, or holds no split; the message names it.
+            DataError: the file is missing, damaged, or not a split; the message names it.
         """
         path = Path(path)
         arrays = read_arrays(path, "a split")
@@ -82,10 +91,13 @@ class Split:
         seeds = arrays.get("seeds")
         if seeds is not None and (seeds.ndim != 1 or seeds.dtype.kind not in "iu"):
             raise DataError(f"{path}: seeds must be whole numbers [splits], not {seeds.dtype} {list(seeds.shape)}")
+        held_out = arrays.get("held_out", np.array(False))
+        if held_out.shape or held_out.dtype != np.bool_:
+            raise DataError(f"{path}: held_out must be true or false, not {held_out.dtype} {list(held_out.shape)}")
         try:
             train, val, test = arrays["train"], arrays["val"], arrays["test"]
             drawn = None if seeds is None else tuple(seeds.tolist())
-            return cls.build(train, val, test, str(arrays["name"]), drawn)
+            return cls.build(train, val, test, str(arrays["name"]), drawn, bool(held_out))
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
 
@@ -98,6 +110,8 @@ class Split:
         arrays: dict[str, Any] = {role: getattr(self, role).cpu().numpy() for role in ("train", "val", "test")}
         if self.seeds is not None:
             arrays["seeds"] = np.array(self.seeds, dtype=np.int64)
+        if self.held_out:
+            arrays["held_out"] = np.array(True)
         content = io.BytesIO()
         np.savez_compressed(content, name=np.array(self.name), **arrays)
         try:
@@ -106,19 +120,19 @@ class Split:
             raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
     def __repr__(self) -> str:
-        # Counted in the first split: the others of a family have the same sizes, or nearly.
+        # Counted in the first split: the others have about the same sizes.
         sizes = " / ".join(str(int(mask[:1].sum())) for mask in (self.train, self.val, self.test))
         drawn = "" if self.seeds is None else f", {_listed(self.seeds)}"
         return f"Split({self.name!r}: {self.num_splits} x {sizes} of {self.train.shape[1]} nodes{drawn})"
 
     @property
     def num_splits(self) -> int:
-        """How many splits there are: 1, or one per trial."""
+        """Number of splits: 1, or one per trial."""
         return self.train.shape[0]
 
     @property
     def unlabeled(self) -> Tensor:
-        """Every node but the training nodes: bool `[splits, nodes]`."""
+        """All nodes except the training nodes: bool `[splits, nodes]`."""
         return ~self.train
 
     def check(self, graph: Graph) -> None:

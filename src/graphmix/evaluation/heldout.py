@@ -1,4 +1,4 @@
-"""Predictions of labeled nodes by networks that did not see their labels: what methods are judged and calibrated by."""
+"""Held-out predictions: labeled nodes, predicted by networks that did not train on their labels."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.data import Split
-from graphmix.data.folds import NAME as FOLDS
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Labeled nodes and what was predicted of them from the other labels.
+    """Predictions of labeled nodes from other labels. Methods are compared and calibrated by them.
 
     Attributes:
-        nodes: int64 `[held]`, which nodes, in order.
+        nodes: int64 `[held]`, the nodes in increasing order.
         labels: int64 `[held]`, their classes.
-        probabilities: float64 `[held, classes]`, the mean over the trials that held a node out; rows sum to 1.
+        probabilities: float64 `[held, classes]`, the mean over the trials that held out the node; rows sum to 1.
         right: float64 `[held]`, 1 where that mean is largest for the label, else 0.
     """
 
@@ -35,15 +34,15 @@ class HeldOut:
 
 
 def judged_nodes(split: Split) -> Tensor:
-    """The nodes that methods are compared on, bool `[splits, nodes]`: held-out folds, or a given validation set.
+    """Return the nodes that methods are compared on, bool `[splits, nodes]`: held-out folds, or the validation set.
 
-    A given test set chooses nothing.
+    Nothing is chosen by a test set.
     """
-    return split.test if split.name == FOLDS else split.val
+    return split.test if split.held_out else split.val
 
 
 def hold_out(probabilities: Tensor, judged: Tensor, y: Tensor) -> HeldOut:
-    """Collect what trials predict of the nodes they are judged on.
+    """Collect the predictions of the judged nodes, averaged over the trials that judge each.
 
     Args:
         probabilities: `[trials, nodes, classes]`, rows sum to 1.
@@ -52,19 +51,51 @@ def hold_out(probabilities: Tensor, judged: Tensor, y: Tensor) -> HeldOut:
     """
     nodes = judged.any(dim=0).nonzero()[:, 0]
     total = torch.zeros(len(nodes), probabilities.shape[2], dtype=torch.float64)
-    # Trial by trial: all at once in float64 is much memory where classes are many.
+    # Trial by trial: all trials at once in float64 take much memory if there are many classes.
     for trial, single in enumerate(probabilities):
         total += single[nodes] * judged[trial % len(judged), nodes, None]
-    # To sum to 1, which float32 rows do only nearly.
+    # Rows of float32 sum to 1 only approximately.
     mean = total / total.sum(dim=1, keepdim=True)
     right = (mean.argmax(dim=1) == y[nodes]).double()
     return HeldOut(nodes.numpy(), y[nodes].numpy(), mean.numpy(), right.numpy())
 
 
 def ensemble(probabilities: Tensor) -> NDArray[np.float64]:
-    """Average trials `[trials, nodes, classes]` into one prediction: float64 `[nodes, classes]`, rows sum to 1."""
+    """Average trials `[trials, nodes, classes]`: float64 `[nodes, classes]`, rows sum to 1."""
     total = torch.zeros(probabilities.shape[1:], dtype=torch.float64)
-    for trial in probabilities:  # one by one: all at once in float64 is much memory where nodes are many
+    for trial in probabilities:  # one by one: all trials at once in float64 take much memory
         total += trial
     mean: NDArray[np.float64] = (total / total.sum(dim=1, keepdim=True)).numpy()
     return mean
+
+
+def pack_held(held: dict[str, HeldOut]) -> dict[str, Tensor]:
+    """Return held-out predictions by name as tensors; all must be of the same nodes."""
+    some = next(iter(held.values()))
+    packed = {"nodes": torch.from_numpy(some.nodes), "labels": torch.from_numpy(some.labels)}
+    for name, predictions in held.items():
+        packed[f"{name}.probabilities"] = torch.from_numpy(predictions.probabilities)
+        packed[f"{name}.right"] = torch.from_numpy(predictions.right)
+    return packed
+
+
+def unpack_held(packed: dict[str, Tensor], classes: int) -> dict[str, HeldOut]:
+    """Read back what `pack_held` returned.
+
+    Raises:
+        KeyError: a tensor is missing.
+        ValueError: a tensor has another size, or does not hold probabilities.
+    """
+    nodes, labels = (packed[name].numpy().astype(np.int64) for name in ("nodes", "labels"))
+    held = {}
+    for key, tensor in packed.items():
+        name, _, what = key.rpartition(".")
+        if what != "probabilities":
+            continue
+        probabilities, right = tensor.double().numpy(), packed[f"{name}.right"].double().numpy()
+        if probabilities.shape != (len(nodes), classes) or right.shape != nodes.shape or labels.shape != nodes.shape:
+            raise ValueError("the sizes of the held-out predictions do not match")
+        if not (np.isfinite(probabilities).all() and (labels >= 0).all() and (labels < classes).all()):
+            raise ValueError("the held-out predictions are not probabilities of known classes")
+        held[name] = HeldOut(nodes, labels, probabilities, right)
+    return held

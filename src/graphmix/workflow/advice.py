@@ -1,254 +1,122 @@
-"""What a person with a little time should do: label these nodes next, and look at these labels again.
+"""Advice: which nodes to label next, and which given labels to check, as tables with ids and reasons."""
 
-Both start from calibrated probabilities. `benchmarks/advise.py` measures what the advice is worth.
-"""
-
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmix.data import Graph
-from graphmix.errors import ConfigError, DataError
-from graphmix.sparse import Chain
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-# How soon a node has been told enough by labels near it; with less, advice heaps labels on one place. This and the
-# weight of uncertainty were chosen on Citeseer, a synthetic graph, and Cora without its validation and test nodes.
-_SATURATION = 10.0
-# A prediction that reasons call unsure.
-_UNSURE = 0.7
+from graphmix.data.folds import FOLDS, fold_split
+from graphmix.errors import ConfigError
+from graphmix.evaluation.calibration import apply_temperature, fit_temperature
+from graphmix.evaluation.heldout import HeldOut
+from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
+from graphmix.workflow.ensemble import Ensemble
+from graphmix.workflow.next_labels import Suggestion, next_labels
+from graphmix.workflow.output import OutputTable
+from graphmix.workflow.problem import Problem
+from graphmix.workflow.suspects import Suspect, suspect_labels
+from graphmix.workflow.watching import Watcher
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """A node to label.
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What to do next about the labels.
 
     Attributes:
-        node: its number.
-        score: what it informs, weighed by how uncertain that is; falls along a list of suggestions.
-        uncertainty: entropy of its own probabilities, 0 for sure and 1 for all classes alike.
-        informs: how many nodes it informs: the shares of what they see in two steps that come from it, added up, those
-            counting little that labels or earlier suggestions inform already. An isolated node's is 1.
-        predicted: its most probable class.
-        reason: all that in a sentence.
+        label_next: nodes or links whose labels would help most: id, or source and target; predicted, score,
+            uncertainty, informs, reason.
+        suspects: given labels that look wrong: id, or source and target; label, suggested, score, gnn_label,
+            gnn_suggested, fcn_label, fcn_suggested, reason.
     """
 
-    node: int
-    score: float
-    uncertainty: float
-    informs: float
-    predicted: int
-    reason: str
+    label_next: OutputTable
+    suspects: OutputTable
 
 
-@dataclass(frozen=True)
-class Suspect:
-    """A label that looks wrong.
+def advise(
+    ensemble: Ensemble, problem: Problem, held: dict[str, HeldOut], count: int, *, device: str, watch: Watcher
+) -> Advice:
+    """Choose nodes to label next, and given labels to check.
 
-    Attributes:
-        node: its node.
-        given: the class it says.
-        suggested: the class that both networks together find most probable.
-        gnn_given: the GNN's probability of `given`.
-        gnn_suggested: the GNN's probability of `suggested`.
-        fcn_given: likewise the FCN's.
-        fcn_suggested: likewise the FCN's.
-        score: 1 minus the larger of the two networks' probabilities of `given`.
-        reason: all that in a sentence.
-    """
-
-    node: int
-    given: int
-    suggested: int
-    gnn_given: float
-    gnn_suggested: float
-    fcn_given: float
-    fcn_suggested: float
-    score: float
-    reason: str
-
-
-def next_labels(
-    graph: Graph, probabilities: Floats, labeled: Mask, count: int, candidates: Mask | None = None
-) -> list[Suggestion]:
-    """Choose nodes to label, one after the other: those that inform many uncertain nodes, spread over the graph.
-
-    With S = (D^-1 (A + I))², of what node w sees in two steps the share S_wv that comes from v, and u the entropy of a
-    node's probabilities, node v scores
-
-        Σ_w S_wv · (1 + u_w) / 2 · exp(-10 · Σ_l S_wl),
-
-    l the labeled nodes and those chosen so far, w all others: a node that labels have told much counts little. That
-    a node's place in the graph should count beside uncertainty is known (Cai, Zheng and Chang, 2017). Here it is the
-    uncertainty of those it informs, and at most doubles their weight: to ask for nodes that are uncertain themselves
-    was worse than to ask at random, as they are the odd ones of a few classes.
+    If the labels were not held out of a GNN and an FCN, as with a given split, GraphMix trains on folds of them first.
 
     Args:
-        graph: the graph; labels are not read.
-        probabilities: `[nodes, classes]`, calibrated, rows sum to 1.
-        labeled: bool `[nodes]`, nodes that have a label.
-        count: how many nodes to suggest; fewer come where fewer are left.
-        candidates: bool `[nodes]`, nodes that can be labeled; all that have no label when not given.
-
-    Returns:
-        The best first; of equals the node with the lower number.
-    """
-    _check(graph, probabilities, count)
-    open_ = ~labeled if candidates is None else candidates & ~labeled
-    # A node without neighbours informs nobody else.
-    joined = open_ & (graph.structure.strengths > 0)
-    open_ = joined if joined.any() else open_
-    once = _propagation(graph)
-    root = np.sqrt(graph.structure.strengths + 1.0)
-    uncertainty = _entropy(probabilities)
-    # Â = D^-1/2 (A + I) D^-1/2, so that S = D^-1/2 Â² D^1/2.
-    told = once(once(root * labeled)) / root
-    others = ~labeled
-    chosen: list[Suggestion] = []
-    for _ in range(min(count, int(open_.sum()))):
-        left = np.exp(-_SATURATION * told) * others
-        informs, score = (root * once(once(worth / root)) for worth in (left, left * (1 + uncertainty) / 2))
-        node = int(np.where(open_, score, -np.inf).argmax())
-        reason = _label_reason(graph, probabilities, labeled, node)
-        predicted = int(probabilities[node].argmax())
-        chosen.append(
-            Suggestion(node, float(score[node]), float(uncertainty[node]), float(informs[node]), predicted, reason)
-        )
-        told += once(once(root * (np.arange(graph.num_nodes) == node))) / root
-        open_[node] = others[node] = False
-    return chosen
-
-
-def suspect_labels(
-    gnn_probabilities: Floats,
-    fcn_probabilities: Floats,
-    labels: Ints,
-    nodes: Ints,
-    count: int,
-    graph: Graph | None = None,
-) -> list[Suspect]:
-    """Find labels that the GNN and the FCN both contradict, neither having trained on the node.
-
-    That a label is improbable under models that have not seen it is how confident learning finds errors (Northcutt,
-    Jiang and Chuang, 2021). Two networks, one that sees the neighbours and one that does not, must agree that it is
-    not the most probable class: a node whose neighbours alone are odd is not an error.
-
-    Args:
-        gnn_probabilities: `[nodes, classes]`, held out at least at `nodes`.
-        fcn_probabilities: `[nodes, classes]`, likewise.
-        labels: int64 `[nodes]`, as given.
-        nodes: int64 `[suspected]`, the nodes whose labels to look at.
-        count: how many labels to name at most.
-        graph: names the classes and lets the reasons tell of neighbours.
-
-    Returns:
-        The most suspect first; none that either network agrees with.
+        ensemble: the networks.
+        problem: the graph and its labels.
+        held: held-out predictions by method.
+        count: number of rows of each table.
+        device: where to train.
+        watch: callbacks.
     """
     if count < 1:
-        raise ConfigError(f"the number of labels to name must be at least 1, not {count}")
-    given = labels[nodes]
-    own = np.arange(len(nodes))
-    gnn, fcn = gnn_probabilities[nodes], fcn_probabilities[nodes]
-    contradicted = (gnn.argmax(axis=1) != given) & (fcn.argmax(axis=1) != given)
-    # Of a class that it never predicts, a network can say nothing about the labels.
-    contradicted &= np.isin(given, gnn_probabilities.argmax(axis=1))
-    score = np.where(contradicted, 1 - np.maximum(gnn[own, given], fcn[own, given]), -np.inf)
-    together = gnn + fcn
-    together[own, given] = -1.0
-    suggested = together.argmax(axis=1)
-    predicted = gnn_probabilities.argmax(axis=1)
-    order = np.argsort(-score, kind="stable")[: min(count, int(contradicted.sum()))]
-    found = []
-    for place in order.tolist():
-        old, new = int(given[place]), int(suggested[place])
-        suspect = Suspect(
-            node=int(nodes[place]),
-            given=old,
-            suggested=new,
-            gnn_given=float(gnn[place, old]),
-            gnn_suggested=float(gnn[place, new]),
-            fcn_given=float(fcn[place, old]),
-            fcn_suggested=float(fcn[place, new]),
-            score=float(score[place]),
-            reason="",
-        )
-        reason = _neighbour_reason(graph, predicted, suspect) + _network_reason(graph, suspect)
-        found.append(replace(suspect, reason=reason))
-    return found
-
-
-def _label_reason(graph: Graph, probabilities: Floats, labeled: Mask, node: int) -> str:
-    likely = np.argsort(-probabilities[node], kind="stable")[:2].tolist()
-    said = ", ".join(f"{probabilities[node, label]:.0%} {_name(graph, label)}" for label in likely)
-    beside = graph.structure.neighbours_of(node)
-    if not len(beside):
-        return f"{said}; it has no neighbours"
-    own = np.arange(graph.num_nodes) == node
-    reached = graph.structure.with_neighbours(graph.structure.with_neighbours(own)) & ~labeled & ~own
-    unsure = int((probabilities[reached].max(axis=1) < _UNSURE).sum())
-    unknown = f"{int((~labeled[beside]).sum())} of its {_neighbours(len(beside))} have no label"
-    return (
-        f"{said}; {unknown}, nor do {int(reached.sum())} nodes within two steps, {unsure} of them below {_UNSURE:.0%}"
+        raise ConfigError(f"`count` must be at least 1, not {count}")
+    watch.stage("choosing")
+    graph, names = problem.learned, problem.row_names()
+    probabilities = ensemble.probabilities(graph)
+    unlabeled = (problem.graph.y < 0).numpy()
+    suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled)
+    pair = None if problem.split is not None else _pair(held)
+    gnn, fcn = pair or _hold_out(ensemble, problem, device, watch)
+    suspects = suspect_labels(
+        _with_held_out(probabilities, gnn), _with_held_out(probabilities, fcn), graph.y.numpy(), gnn.nodes, count, graph
+    )
+    return Advice(
+        OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, ensemble.classes)),
+        OutputTable(_names(names, suspects) | _suspect_columns(suspects, ensemble.classes)),
     )
 
 
-def _neighbour_reason(graph: Graph | None, predicted: Ints, suspect: Suspect) -> str:
-    if graph is None:
-        return ""
-    beside = graph.structure.neighbours_of(suspect.node)
-    if not len(beside):
-        return "it has no neighbours; "
-    alike = int((predicted[beside] == suspect.suggested).sum())
-    verb = "is" if alike == 1 else "are"
-    return f"{alike} of its {_neighbours(len(beside))} {verb} predicted {_name(graph, suspect.suggested)}; "
+def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
+    """Return the held-out predictions of a GNN and an FCN: GraphMix's two, or two trained apart; None if missing."""
+    for gnn, fcn in ((GRAPHMIX, own_fcn(GRAPHMIX)), (SUPERVISED, FCN)):
+        if gnn in held and fcn in held:
+            return held[gnn], held[fcn]
+    return None
 
 
-def _network_reason(graph: Graph | None, suspect: Suspect) -> str:
-    given, suggested = _name(graph, suspect.given), _name(graph, suspect.suggested)
-    gnn = f"the GNN gives {suggested} {suspect.gnn_suggested:.0%} and {given} {suspect.gnn_given:.0%}"
-    fcn = f"its features alone {suggested} {suspect.fcn_suggested:.0%} and {given} {suspect.fcn_given:.0%}"
-    return f"held out, {gnn}, {fcn}"
+def _hold_out(ensemble: Ensemble, problem: Problem, device: str, watch: Watcher) -> tuple[HeldOut, HeldOut]:
+    """Train GraphMix on folds of the labels."""
+    watch.stage("holding out")
+    graph = problem.learned
+    config = replace(ensemble.config, trials=max(FOLDS, ensemble.config.trials))
+    split = fold_split(graph, config.trials, config.seed)
+    tried = try_method(GRAPHMIX, graph, split, config, device=device, watch=watch.method(GRAPHMIX, config))
+    assert tried.fcn_held is not None  # GraphMix has an FCN
+    return tried.held, tried.fcn_held
 
 
-def _name(graph: Graph | None, label: int) -> str:
-    return f"class {label}" if graph is None or graph.class_names is None else graph.class_names[label]
+def _with_held_out(probabilities: NDArray[np.float64], held: HeldOut) -> NDArray[np.float64]:
+    """Replace the model's probabilities `[nodes, classes]` by calibrated held-out ones where there are any."""
+    replaced = probabilities.copy()
+    temperature = fit_temperature(held.probabilities, held.labels)
+    replaced[held.nodes] = apply_temperature(held.probabilities, temperature)
+    return replaced
 
 
-def _neighbours(count: int) -> str:
-    return "1 neighbour" if count == 1 else f"{count} neighbours"
+def _names(names: dict[str, list[str]], found: Sequence[Suggestion | Suspect]) -> dict[str, list[Any]]:
+    return {name: [values[each.node] for each in found] for name, values in names.items()}
 
 
-def _entropy(probabilities: Floats) -> Floats:
-    classes = probabilities.shape[1]
-    held = np.clip(np.nan_to_num(probabilities, nan=1.0 / classes), np.finfo(np.float64).tiny, 1.0)
-    entropy: Floats = -(held * np.log(held)).sum(axis=1) / np.log(max(classes, 2))
-    return entropy
+def _suggestion_columns(suggestions: list[Suggestion], classes: tuple[str, ...]) -> dict[str, list[Any]]:
+    return {
+        "predicted": [classes[each.predicted] for each in suggestions],
+        "score": [round(each.score, 6) for each in suggestions],
+        "uncertainty": [round(each.uncertainty, 4) for each in suggestions],
+        "informs": [round(each.informs, 4) for each in suggestions],
+        "reason": [each.reason for each in suggestions],
+    }
 
 
-def _propagation(graph: Graph) -> Callable[[Floats], Floats]:
-    """Â times a vector `[nodes]`; a dual graph's is not written out."""
-    matrix = graph.propagation
-    if matrix is None:
-        return lambda values: values
-    factors = matrix.factors if isinstance(matrix, Chain) else (matrix,)
-    written = [factor.to_scipy().astype(np.float64) for factor in reversed(factors)]
-
-    def once(values: Floats) -> Floats:
-        for factor in written:
-            values = factor @ values
-        return values
-
-    return once
-
-
-def _check(graph: Graph, probabilities: Floats, count: int) -> None:
-    if probabilities.shape != (graph.num_nodes, graph.num_classes):
-        expected = f"[{graph.num_nodes}, {graph.num_classes}]"
-        raise DataError(f"probabilities must be {expected} for this graph, but they are {list(probabilities.shape)}")
-    if count < 1:
-        raise ConfigError(f"the number of nodes to suggest must be at least 1, not {count}")
+def _suspect_columns(suspects: list[Suspect], classes: tuple[str, ...]) -> dict[str, list[Any]]:
+    return {
+        "label": [classes[each.given] for each in suspects],
+        "suggested": [classes[each.suggested] for each in suspects],
+        "score": [round(each.score, 6) for each in suspects],
+        "gnn_label": [round(each.gnn_given, 4) for each in suspects],
+        "gnn_suggested": [round(each.gnn_suggested, 4) for each in suspects],
+        "fcn_label": [round(each.fcn_given, 4) for each in suspects],
+        "fcn_suggested": [round(each.fcn_suggested, 4) for each in suspects],
+        "reason": [each.reason for each in suspects],
+    }

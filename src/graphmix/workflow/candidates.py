@@ -1,4 +1,4 @@
-"""The methods a graph is tried with, on the same splits: GraphMix, and what it must beat."""
+"""Candidates: the methods that a fit tries on the same splits, GraphMix and simpler ones."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,20 +20,22 @@ from graphmix.storage.files import write_json
 from graphmix.storage.runs import holds, load_run, train
 from graphmix.training import Config, Fit, fit
 from graphmix.training.loop import Watch
+from graphmix.training.methods import BOTH, METHODS, fit_methods
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
 GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
-CANDIDATES = (GRAPHMIX, SUPERVISED, PROPAGATION, FCN)
+CANDIDATES = fit_methods()
 
-# From here on a graph takes its time on a CPU, and epochs are fewer.
+# Above this many nodes training takes long on a CPU, and there are fewer epochs.
 _MANY_NODES = 20_000
 _VERY_MANY_NODES = 100_000
 _FEWEST_EPOCHS = 200
-# Up to so many classes the paper has 16 hidden units, beyond that 64.
+# Up to this many classes the paper has 16 hidden units, above it 64.
 _FEW_CLASSES = 8
-# A bag of words has more features than that, and half of them can be dropped.
+# Bags of words have more features than this, and half of them can be dropped.
 _FEW_FEATURES = 200
+# Confusion matrices are stored for at most this many classes.
 _PICTURED_CLASSES = 100
 _ENOUGH_EPOCHS = 1000
 
@@ -45,10 +47,10 @@ class Candidate:
     Attributes:
         method: its name.
         probabilities: float32 `[trials or 1, nodes, classes]`, on the graph it was trained on.
-        held: what it predicted of labels it had not seen.
+        held: its held-out predictions.
         fit: the networks; None for label propagation.
         seconds: how long it took.
-        fcn_held: of GraphMix, what its FCN, the same weights without the edges, predicted of them.
+        fcn_held: of GraphMix, the held-out predictions of its FCN, the same weights without the edges.
     """
 
     method: str
@@ -60,9 +62,10 @@ class Candidate:
 
 
 def usual_config(graph: Graph, **given: Any) -> Config:
-    """The hyperparameters a graph of one's own is tried with: the paper's, fitted to its size; `given` values win.
+    """Return the usual hyperparameters for a graph: the paper's, adapted to its size; `given` values win.
 
-    Of equally good epochs the last counts: where few nodes select, an early one is good by luck.
+    Of equally good epochs the last one counts: if few nodes select, many epochs are equally good, and the first of them
+    is often an early one.
     """
     chosen: dict[str, Any] = {
         "trials": FOLDS if graph.num_nodes <= _VERY_MANY_NODES else 3,
@@ -80,14 +83,20 @@ def usual_config(graph: Graph, **given: Any) -> Config:
 
 
 def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
-    """Say so where GraphMix trains for so short a time that it may not show what it can do."""
-    if GRAPHMIX not in methods or config.epochs >= _ENOUGH_EPOCHS:
+    """Return a note if GraphMix trains for too few epochs to show what it can do."""
+    if config.epochs >= _ENOUGH_EPOCHS or not any(METHODS[method].mixes for method in methods):
         return []
-    return [f"networks train for {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (--epochs)"]
+    return [
+        f"networks train for only {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (`epochs`)"
+    ]
 
 
 def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Refuse names that no candidate has, and an empty list."""
+    """Return the methods without repeats.
+
+    Raises:
+        ConfigError: a name is unknown, or there is none.
+    """
     unknown = [name for name in methods if name not in CANDIDATES]
     if unknown or not methods:
         wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"
@@ -98,7 +107,7 @@ def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
 def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
     """Raise ConfigError if the graph has edge weights that the network of a chosen method does not use."""
     for method in methods:
-        if method != PROPAGATION:
+        if not METHODS[method].baseline:
             check_edge_weights(graph, replace(config, method=method))
 
 
@@ -112,24 +121,24 @@ def try_method(
     device: str = "auto",
     watch: Watch | None = None,
 ) -> Candidate:
-    """Train one method and predict with it; into a folder, where it goes on after a kill, if one is given.
+    """Train one method and predict with it. In a folder, an interrupted run continues.
 
     Raises:
-        RunError: its predictions are no numbers, or the folder cannot be used.
+        RunError: the predictions are not finite, or the folder cannot be used.
         DataError: label propagation cannot list the edges of a graph of links.
     """
     started = time.perf_counter()
-    if method == PROPAGATION:
+    if METHODS[method].baseline:
         probabilities = propagate(graph, split.train)
         held = hold_out(probabilities, judged_nodes(split), graph.y)
         return Candidate(method, probabilities, held, None, time.perf_counter() - started)
     trained = _train(graph, split, replace(config, method=method), folder, device, watch)
     probabilities = trained.predict_proba(graph)
     if not probabilities.isfinite().all():
-        raise _DivergedError(f"the loss of {method} became infinite; try a lower --learning-rate")
+        raise _DivergedError(f"the loss of {method} became infinite; try a lower `learning_rate`")
     held = hold_out(probabilities, judged_nodes(split), graph.y)
     fcn_held = None
-    if method == GRAPHMIX:
+    if METHODS[method].trains == BOTH:
         alone = replace(trained, config=replace(trained.config, predictor="fcn"))
         fcn_held = hold_out(alone.predict_proba(graph), judged_nodes(split), graph.y)
     return Candidate(method, probabilities, held, trained, trained.seconds, fcn_held)
@@ -145,22 +154,22 @@ def try_methods(
     device: str = "auto",
     watch: Callable[[str], Watch | None] = lambda method: None,
 ) -> tuple[list[Candidate], list[str]]:
-    """Try several methods; what cannot be tried is left out, and said.
+    """Try several methods; leave out those that fail.
 
     Args:
         methods: names of `CANDIDATES`.
         graph: the graph.
         split: the nodes of every trial.
         config: the hyperparameters of the networks; its method is replaced.
-        folder: each method's run goes into a folder of its own in it.
+        folder: the run of each method goes into a folder of its own in it.
         device: where to train.
-        watch: called with a method's name as it begins, gives what watches its epochs.
+        watch: called with the name of each method as it begins; returns what watches its epochs.
 
     Returns:
         The candidates, and a sentence for each method that failed.
 
     Raises:
-        RunError: none is left.
+        RunError: every method failed.
     """
     tried, failures = [], []
     for method in check_methods(methods):
@@ -168,17 +177,26 @@ def try_methods(
             tried.append(
                 try_method(method, graph, split, config, folder=folder / method, device=device, watch=watch(method))
             )
-        except DataError as error:
-            failures.append(f"{method} was left out: {error}")
-        except _DivergedError as error:
+        except (DataError, _DivergedError) as error:
             failures.append(f"{method} was left out: {error}")
     if not tried:
         raise RunError("; ".join(failures))
     return tried, failures
 
 
+def held_by_method(candidates: Sequence[Candidate]) -> dict[str, HeldOut]:
+    """Return held-out predictions by method; those of GraphMix's own FCN as "graphmix-fcn"."""
+    held = {candidate.method: candidate.held for candidate in candidates}
+    return held | {own_fcn(each.method): each.fcn_held for each in candidates if each.fcn_held is not None}
+
+
+def own_fcn(method: str) -> str:
+    """Return the name of the FCN that a method trains with its GNN."""
+    return f"{method}-fcn"
+
+
 class _DivergedError(RunError):
-    """A method whose predictions are no numbers; others may still do."""
+    """The predictions of a method are not finite; others may be."""
 
 
 def _train(graph: Graph, split: Split, config: Config, folder: Path | None, device: str, watch: Watch | None) -> Fit:
@@ -194,7 +212,7 @@ def _train(graph: Graph, split: Split, config: Config, folder: Path | None, devi
 
 
 def _pictured(trained: Fit, graph: Graph, split: Split) -> Details:
-    """What pictures of a run need; where classes are very many, without how they are taken for one another."""
+    """Return what the figures of a run need; without confusion matrices if there are very many classes."""
     if graph.num_classes <= _PICTURED_CLASSES:
         return details(trained, graph, split)
     return Details(tuple(graph.class_names or map(str, range(graph.num_classes))), curves=curves(trained))

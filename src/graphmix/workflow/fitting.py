@@ -1,10 +1,10 @@
-"""Fit: from a problem to a model in a folder."""
+"""fit_tables: from tables to a model."""
 
-import hashlib
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +12,24 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
-from graphmix.results.fit import FitMetrics
-from graphmix.results.survey import Survey
-from graphmix.results.writer import to_json
-from graphmix.storage.files import write_json
+from graphmix.tables.files import checksum
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.loop import Watch
-from graphmix.workflow.candidates import GRAPHMIX, Candidate, check_weights, try_methods
-from graphmix.workflow.folder import METRICS, PREDICTIONS, Stored, begin, write_model
+from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.ensemble import Ensemble
+from graphmix.workflow.folder import PREDICTIONS, begin, check_free
 from graphmix.workflow.metrics import describe
-from graphmix.workflow.model import Model
-from graphmix.workflow.options import Wishes
-from graphmix.workflow.predictions import check_ending, tabulate, write_predictions
-from graphmix.workflow.problem import LINKS, Problem
+from graphmix.workflow.model import TableModel
+from graphmix.workflow.options import FitOptions
+from graphmix.workflow.output import check_ending, check_place
+from graphmix.workflow.predictions import Predictions, tabulate
+from graphmix.workflow.problem import Problem, Source
+from graphmix.workflow.problems import read_problem
 from graphmix.workflow.ranking import rank
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A finished fit.
-
-    Attributes:
-        stored: the model and what belongs to it.
-        metrics: what metrics.json holds.
-        failures: a sentence for each method that could not be tried.
-    """
-
-    stored: Stored
-    metrics: FitMetrics
-    failures: tuple[str, ...]
+from graphmix.workflow.survey import survey
+from graphmix.workflow.watching import Watcher
 
 
 @dataclass
@@ -60,61 +48,134 @@ class Clock:
         self._stage, self._since = stage, now
 
 
+def fit_tables(
+    nodes: Source,
+    edges: Source,
+    *,
+    label: str | None = None,
+    out: Path | str | None = None,
+    columns: Columns | None = None,
+    options: FitOptions | None = None,
+    watch: Watcher | None = None,
+    **settings: Any,
+) -> TableModel:
+    """Train a model on a table of nodes and a table of edges.
+
+    It tries several methods, chooses the best by labels held out of training, and calibrates its probabilities. Without
+    a `split` column the labels are split into five folds, and each is held out once.
+
+    Args:
+        nodes: the nodes, one per row: a path to a CSV, TSV or Parquet file, a pandas DataFrame or a pyarrow Table. May
+            be None if links are classified.
+        edges: the edges, one per row, in the same forms.
+        label: the column of classes; empty cells are predicted.
+        out: the folder of the model, new or empty; None to keep the model in memory, from where it can be saved later.
+        columns: what the other columns mean; found by their names and contents if None.
+        options: methods to try, metric, targets, files, device; defaults if None.
+        watch: callbacks that tell how far the fit is.
+        settings: hyperparameters of the networks, fields of `Config`; chosen by the size of the graph if not given.
+
+    Raises:
+        DataError: a table is invalid; the message names the table and the line, column or node.
+        ConfigError: an option or a hyperparameter is invalid.
+        RunError: the folder cannot be used, or no method gave finite predictions.
+
+    Example:
+        >>> import pandas as pd, graphmix
+        >>> nodes = pd.DataFrame({"id": range(30), "topic": ["a", "b", None] * 10, "size": [1.5, 3.5, 2.5] * 10})
+        >>> edges = pd.DataFrame({"source": range(30), "target": [(3 * i) % 30 for i in range(30)]})
+        >>> model = graphmix.fit_tables(nodes, edges, label="topic", trials=3, epochs=10)
+        >>> len(model.predict().to_pandas())
+        30
+    """
+    options, watch, columns = options or FitOptions(), watch or Watcher(), _with_label(columns or Columns(), label)
+    _check_settings(settings)
+    choose_device(options.device)
+    if out is None:
+        if options.resume:
+            raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
+        with tempfile.TemporaryDirectory() as folder:
+            return _fit_into(Path(folder) / "model", (nodes, edges), columns, options, watch, settings)
+    check_free(Path(out), resume=options.resume)
+    return _fit_into(Path(out), (nodes, edges), columns, options, watch, settings)
+
+
+def _fit_into(
+    folder: Path,
+    tables: tuple[Source, Source],
+    columns: Columns,
+    options: FitOptions,
+    watch: Watcher,
+    settings: dict[str, Any],
+) -> TableModel:
+    if options.predictions is not None and not options.resume:
+        check_place(Path(options.predictions), folder)
+    clock = Clock()
+
+    def stage(name: str) -> None:
+        clock.begin(name)
+        watch.stage(name)
+
+    problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stage)
+    config = usual_config(problem.graph, **(options.settings() | settings))
+    asked = {"columns": columns.to_json(), "tables": [None if table is None else checksum(table) for table in tables]}
+    return fit_problem(problem, config, options, folder, asked=asked, clock=clock, watch=watch)
+
+
 def fit_problem(
     problem: Problem,
-    survey: Survey,
     config: Config,
-    wishes: Wishes,
+    options: FitOptions,
     folder: Path,
     *,
-    predictions: Path | None = None,
     asked: dict[str, Any] | None = None,
-    resume: bool = False,
-    device: str = "auto",
     clock: Clock | None = None,
-    watch: Callable[[str], Watch | None] = lambda method: None,
-) -> Fitted:
-    """Try the methods, choose one, calibrate it, and write the model and its predictions into a folder.
+    watch: Watcher | None = None,
+) -> TableModel:
+    """Try the methods, choose and calibrate the best, and write the model and its predictions into a folder.
 
     Args:
         problem: the graph.
-        survey: what it looks like.
         config: the hyperparameters of the networks, and the seed of the folds if no split was given.
-        wishes: what to try and what to aim at.
-        folder: where the model goes; new or empty, or one where just this was begun if `resume`.
-        predictions: where the predictions go; `predictions.csv` in the folder when not given.
-        asked: what else the result depends on: checksums of the tables, say.
-        resume: whether to go on with what is in the folder.
-        device: where to train.
-        clock: takes the seconds of each stage.
-        watch: called with a method's name as it begins, gives what watches its epochs.
+        options: what to try and to aim at.
+        folder: new or empty, or with `options.resume` one where the same fit was begun.
+        asked: what else the result depends on, as JSON values: the columns, and checksums of the tables.
+        clock: counts the seconds of each stage.
+        watch: callbacks.
 
     Raises:
-        RunError: the folder cannot be used, or no method gave predictions.
+        RunError: the folder cannot be used, or no method gave finite predictions.
     """
-    clock = clock or Clock()
-    path = predictions or folder / PREDICTIONS
+    clock, watch = clock or Clock(), watch or Watcher()
+    problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
+    found = survey(problem.graph, problem.known, balanced=options.balanced)
+    watch.understood(problem, found)
+    path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
     check_ending(path)
     graph, split = problem.graph, problem.splits(config.trials, config.seed)
-    # Refused before the folder is touched.
-    check_weights(wishes.methods, graph, config)
+    # Checked before the folder is made.
+    check_weights(options.methods, graph, config)
     _check_room(graph, config)
-    check_memory(graph, config, choose_device(device))
-    wanted = {"config": config.to_dict(), "wishes": vars(wishes), "columns": problem.columns.to_json(), **(asked or {})}
-    clock.begin("training")
-    with begin(folder, wanted, resume=resume):
+    check_memory(graph, config, choose_device(options.device))
+    wanted = {"config": config.to_dict(), "wishes": options.to_json(), **(asked or {})}
+    _begin(clock, watch, "training")
+    with begin(folder, wanted, resume=options.resume):
         candidates, failures = try_methods(
-            wishes.methods, graph, split, config, folder / "candidates", device=device, watch=watch
+            options.methods,
+            graph,
+            split,
+            config,
+            folder / "candidates",
+            device=options.device,
+            watch=_methods_of(watch, config),
         )
-        clock.begin("writing")
-        placings = rank(candidates, graph.num_classes, wishes.metric)
+        _begin(clock, watch, "writing")
+        placings = rank(candidates, graph.num_classes, options.metric)
         (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
-        classes = class_names(problem)
-        model = Model.from_candidate(winner, config, classes)
-        decisions = model.decide(model.probabilities(problem.learned), wishes.target, wishes.coverage)
-        stored = Stored(model, problem, _held(candidates), wishes.target, wishes.coverage)
-        write_predictions(path, tabulate(name_rows(problem), decisions, classes, labels_of(problem)))
-        metrics = describe(model, placings, candidates, decisions, survey, problem, split, wishes)
+        ensemble = Ensemble.from_candidate(winner, config, problem.classes)
+        decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
+        Predictions(tabulate(problem.row_names(), decisions, problem.classes, problem.labels)).write(path)
+        metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
         clock.begin("")
         metrics = replace(
             metrics,
@@ -123,42 +184,21 @@ def fit_problem(
             seconds={name: round(value, 3) for name, value in clock.seconds.items()},
             peak_memory_gib=peak_memory(),
         )
-        write_json(folder / METRICS, to_json(metrics))
-        write_model(folder, stored)
-    return Fitted(stored, metrics, tuple(failures))
-
-
-def name_rows(problem: Problem) -> dict[str, list[str]]:
-    """The columns that name what is classified: ids, or both ends of links."""
-    if problem.task != LINKS:
-        return {"id": problem.ids}
-    ends = problem.graph.structure.tensors[0].tolist()
-    return {name: [problem.ids[user] for user in end] for name, end in zip(("source", "target"), ends, strict=True)}
-
-
-def class_names(problem: Problem) -> tuple[str, ...]:
-    """The classes by name, or by number where they have none."""
-    graph = problem.graph
-    return graph.class_names or tuple(map(str, range(graph.num_classes)))
-
-
-def labels_of(problem: Problem) -> list[str | None]:
-    """The given labels by name, None where there is none."""
-    names = class_names(problem)
-    return [None if label < 0 else names[label] for label in problem.graph.y.tolist()]
-
-
-def checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
+        model = TableModel(
+            ensemble=ensemble,
+            problem=problem,
+            held=held_by_method(candidates),
+            target_accuracy=options.target_accuracy,
+            coverage=options.coverage,
+            failures=tuple(failures),
+            stored_metrics=metrics,
+        )
+        model.write_into(folder)
+    return model
 
 
 def peak_memory() -> float | None:
-    """The most memory this process has held so far, in GiB; None on Windows, which does not say."""
+    """Return the most memory this process has used so far, in GiB; None on Windows, where it is not known."""
     if sys.platform == "win32":
         return None
     import resource
@@ -168,24 +208,41 @@ def peak_memory() -> float | None:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
 
 
-def _check_room(graph: Graph, config: Config) -> None:
-    """Refuse a graph with so many classes that the probabilities of its nodes do not fit into memory.
+def _begin(clock: Clock, watch: Watcher, stage: str) -> None:
+    clock.begin(stage)
+    watch.stage(stage)
 
-    For each of a node's classes there are about four float32 numbers to a trial, and five float64 ones to a decision.
+
+def _methods_of(watch: Watcher, config: Config) -> Callable[[str], Watch | None]:
+    return lambda method: watch.method(method, config)
+
+
+def _with_label(columns: Columns, label: str | None) -> Columns:
+    if label is None:
+        return columns
+    if columns.label not in (None, label):
+        raise ConfigError(f"`label` is {label!r}, but the columns say {columns.label!r}; give it once")
+    return replace(columns, label=label)
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    known = [each.name for each in fields(Config) if each.name != "method"]
+    for name in settings:
+        if name not in known:
+            hint = "; `options` chooses the methods" if name == "method" else f"; there are {', '.join(known)}"
+            raise ConfigError(f"there is no hyperparameter {name!r}{hint}")
+
+
+def _check_room(graph: Graph, config: Config) -> None:
+    """Raise ConfigError if there are so many classes that the probabilities do not fit into memory.
+
+    For each class of a node there are about four float32 numbers per trial, and five float64 numbers for decisions.
     """
     needed = graph.num_nodes * graph.num_classes * (4 * 4 * config.trials + 5 * 8)
     free = free_memory(torch.device("cpu"))
     if needed > free:
         raise ConfigError(
             f"the probabilities of {graph.num_nodes:,} nodes for {graph.num_classes:,} classes need about "
-            f"{needed / 2**30:,.0f} GiB in {config.trials} trials, and {free / 2**30:,.0f} are free; pool rare classes "
-            "or lower --trials"
+            f"{needed / 2**30:,.0f} GiB in {config.trials} trials, and {free / 2**30:,.0f} are free; merge rare "
+            "classes or lower `trials`"
         )
-
-
-def _held(candidates: list[Candidate]) -> dict[str, Any]:
-    held = {candidate.method: candidate.held for candidate in candidates}
-    for candidate in candidates:
-        if candidate.fcn_held is not None:
-            held[f"{GRAPHMIX}-fcn"] = candidate.fcn_held
-    return held

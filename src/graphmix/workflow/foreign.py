@@ -1,4 +1,4 @@
-"""Graphs as other libraries have them: PyTorch Geometric, NetworkX, scipy. None of them is imported for it."""
+"""Graphs of other libraries: PyTorch Geometric, NetworkX, scipy. None of them is imported here."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,16 +18,16 @@ from graphmix.workflow.labels import read_labels
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A graph taken apart, as it was given.
+    """The parts of a graph, as they were given.
 
     Attributes:
-        x: `[nodes, features]`, of any kind.
+        x: `[nodes, features]`, in any form.
         edges: what `read_edges` takes.
-        weights: `[edges]`, of any kind; None without.
-        y: `[nodes]`, of any kind; None where the graph brings no labels.
-        train: the nodes whose labels are to train on; None where nothing is said of it.
-        val: the nodes to select by; likewise.
-        test: the nodes to judge by; likewise.
+        weights: `[edges]`, in any form; None without weights.
+        y: `[nodes]`, in any form; None without labels.
+        train: mask of the nodes to train on; None without such a mask.
+        val: mask of the nodes to select by; None without such a mask.
+        test: mask of the nodes to test on; None without such a mask.
     """
 
     x: Any
@@ -40,36 +40,36 @@ class Given:
 
 
 def read_graph(x: Any, edges: Any = None, weights: Any = None) -> Given:
-    """Take apart what was given as X: features alone, or a graph that brings all the rest.
+    """Read what was given as X: features, or a graph with edges and labels.
 
     Args:
         x: features `[nodes, features]`, or a graph: a PyG `Data`, a `Graph`, or a NetworkX graph whose nodes have an
             attribute "x" and, if labeled, "y".
         edges: what `read_edges` takes; None with a graph.
-        weights: likewise.
+        weights: the weights of the edges; None with a graph.
 
     Raises:
-        DataError: edges come twice, or a node has no features.
+        DataError: edges are given twice, or a node has no features.
     """
     holds_arrays = hasattr(x, "edge_index") and hasattr(x, "x")
     if not holds_arrays and not is_networkx(x):
         return Given(_as_matrix(x), edges, weights)
     if edges is not None or weights is not None:
-        raise DataError("X is a graph and has edges of its own; leave edge_index and edge_weight out")
+        raise DataError("X is a graph that has edges of its own; leave `edge_index` and `edge_weight` out")
     return _from_arrays(x) if holds_arrays else _from_networkx(x)
 
 
 def read_edges(edges: Any, weights: Any, nodes: int) -> tuple[Any, Any]:
-    """Take in edges as node numbers `[2, entries]` and what they weigh `[entries]`; None where all weigh 1.
+    """Return edges as node numbers `[2, entries]`, and their weights `[entries]` or None if all are 1.
 
     Args:
         edges: node numbers `[2, entries]`, an adjacency matrix `[nodes, nodes]` of weights, scipy sparse or torch
             sparse, a NetworkX graph whose nodes are in the order of the rows of X, or None: no edges.
         weights: `[entries]`, with node numbers only.
-        nodes: how many nodes there are.
+        nodes: the number of nodes.
 
     Raises:
-        DataError: the edges are among another number of nodes, or weights come twice or alone.
+        DataError: the edges are those of another number of nodes, or weights are given twice or without edges.
     """
     edges = _as_matrix(edges)
     if is_networkx(edges):
@@ -81,12 +81,12 @@ def read_edges(edges: Any, weights: Any, nodes: int) -> tuple[Any, Any]:
     else:
         pairs, found = np.zeros((2, 0), dtype=np.int64), None
     if weights is not None:
-        raise DataError("edge_weight goes with an edge_index [2, edges]; a matrix or a graph has its own weights")
+        raise DataError("`edge_weight` needs an `edge_index` [2, edges]; a matrix or a graph has its own weights")
     return pairs, found
 
 
 def read_mask(mask: Any, nodes: int, name: str) -> NDArray[np.bool_]:
-    """Take in a mask, bool `[nodes]`."""
+    """Return a mask as bool `[nodes]`."""
     array = mask.detach().cpu().numpy() if isinstance(mask, Tensor) else np.asarray(mask)
     if array.shape != (nodes,) or array.dtype != np.bool_:
         form = f"{array.dtype} {list(array.shape)}"
@@ -95,15 +95,15 @@ def read_mask(mask: Any, nodes: int, name: str) -> NDArray[np.bool_]:
 
 
 def visible_labels(given: Given, y: Any, nodes: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The labels, and where they may be seen: where there is one, and no mask of the graph speaks against it.
+    """Return the labels, and where they may be used: where there is one and no mask of the graph excludes it.
 
     Args:
         given: the graph.
-        y: the labels, where the graph does not bring them.
-        nodes: how many there are.
+        y: the labels, if the graph has none.
+        nodes: the number of nodes.
 
     Returns:
-        As `read_labels` gives.
+        What `read_labels` returns.
     """
     y = given.y if y is None else y
     if y is None:
@@ -118,25 +118,25 @@ def visible_labels(given: Given, y: Any, nodes: int) -> tuple[NDArray[Any], NDAr
 
 
 def given_split(numbers: NDArray[np.int64], val_mask: Any) -> Split:
-    """Select by the labeled nodes of a mask and train on the others; `numbers` are those of the classes `[nodes]`."""
+    """Return a split that selects by the labeled nodes of a mask; `numbers` are the class numbers `[nodes]`."""
     val = read_mask(val_mask, len(numbers), "val_mask")
     known = numbers != UNKNOWN
     return Split.build(known & ~val, known & val, np.zeros_like(known), "given")
 
 
 def is_networkx(graph: Any) -> bool:
-    """Whether something is a NetworkX graph, by what it can do."""
+    """Whether an object has the attributes of a NetworkX graph."""
     return all(hasattr(graph, name) for name in ("nodes", "edges", "adj"))
 
 
 def _from_arrays(graph: Any) -> Given:
-    """A PyG `Data`, or a `Graph`."""
+    """Read a PyG `Data` or a `Graph`."""
     y, masks = getattr(graph, "y", None), (getattr(graph, f"{role}_mask", None) for role in ("train", "val", "test"))
-    if isinstance(y, Tensor) and y.dim() == 2 and y.shape[1] == 1:  # as the datasets of OGB have it
+    if isinstance(y, Tensor) and y.dim() == 2 and y.shape[1] == 1:  # the form of OGB's datasets
         y = y[:, 0]
     if graph.x is None:
-        raise DataError("the graph has no features, x; give every node some")
-    # PyG's transform ToSparseTensor puts the edges into a matrix.
+        raise DataError("the graph has no features, x; give every node features")
+    # PyG's ToSparseTensor moves the edges into a matrix.
     edges = getattr(graph, "adj_t", None) if graph.edge_index is None else graph.edge_index
     return Given(_as_matrix(graph.x), edges, _weights_of(graph), y, *masks)
 
@@ -146,7 +146,7 @@ def _weights_of(graph: Any) -> Any:
         if getattr(graph, name, None) is not None:
             return getattr(graph, name)
     attributes = getattr(graph, "edge_attr", None)
-    # One number for each edge is its weight; several are something else.
+    # One number per edge is a weight; several are other features.
     if attributes is None or attributes.ndim > 2 or (attributes.ndim == 2 and attributes.shape[1] != 1):
         return None
     return attributes.reshape(-1)
@@ -180,7 +180,7 @@ def _networkx_edges(graph: Any, nodes: int) -> tuple[NDArray[np.int64], NDArray[
 def _matrix_edges(matrix: Any, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
     if matrix.shape != (nodes, nodes):
         raise DataError(f"the adjacency matrix is {list(matrix.shape)}, but X has {nodes} rows")
-    # Entries that come twice are one, their sum, and those of 0 are none.
+    # Repeated entries are summed, and zeros are not edges.
     entries = sp.csr_array(matrix, copy=True)
     entries.sum_duplicates()
     entries = entries.tocoo()
@@ -196,13 +196,13 @@ def _unless_ones(weights: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _as_matrix(values: Any) -> Any:
-    """Tensors and our own sparse matrices as numpy and scipy have them; the rest as it is."""
+    """Convert tensors and `SparseMatrix` to numpy or scipy; return anything else as it is."""
     if isinstance(values, SparseMatrix):
         return values.to_scipy()
     if not isinstance(values, Tensor):
         return values
     values = values.detach().cpu()
-    # numpy knows no bfloat16.
+    # numpy has no bfloat16.
     values = values.float() if values.dtype in (torch.bfloat16, torch.float16) else values
     if values.layout == torch.strided:
         return values.numpy()

@@ -1,4 +1,4 @@
-"""Labels as people have them: numbers, strings or booleans, some of them missing."""
+"""Labels in any form: numbers, strings or booleans, some of them missing."""
 
 import numbers
 from typing import Any
@@ -16,20 +16,20 @@ _TYPES: dict[str, type] = {_BOOLEAN: np.bool_, _WHOLE: np.int64, _NUMBER: np.flo
 
 
 def read_labels(y: Any, nodes: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Take in labels, and tell those that are given from those that are not.
+    """Read labels, and find out which of them are missing.
 
-    Among numbers -1 and NaN mean that there is none, as in `sklearn.semi_supervised`; elsewhere None and NaN do, and
-    what pandas has for them. Everything else is a class, an empty string too.
+    Among numbers -1 and NaN mean unlabeled, as in `sklearn.semi_supervised`; otherwise None, NaN and pandas' NA do.
+    Everything else is a class, also an empty string.
 
     Args:
         y: `[nodes]` of numbers, strings or booleans: numpy, torch, a list, a column of a DataFrame.
-        nodes: how many there must be.
+        nodes: the number of nodes.
 
     Returns:
-        The labels `[nodes]`, in an array of their own type, and bool `[nodes]`, where they mean anything.
+        The labels `[nodes]`, in an array of their own type, and bool `[nodes]`, where there is a label.
 
     Raises:
-        DataError: y is of another size, or holds something that is no class.
+        DataError: y has another size, or holds something that cannot be a class.
     """
     array = _as_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -42,23 +42,23 @@ def read_labels(y: Any, nodes: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def number_classes(labels: NDArray[Any], known: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give every class a number, in their order.
+    """Number the classes in their order.
 
     Args:
-        labels: `[nodes]`, as `read_labels` gives.
-        known: bool `[nodes]`, the labels that count.
+        labels: `[nodes]`, as `read_labels` returns them.
+        known: bool `[nodes]`, the labels to use.
 
     Returns:
         The classes `[classes]`, and int64 `[nodes]`, -1 where there is no label.
 
     Raises:
-        DataError: there are not two classes.
+        DataError: there are fewer than two classes.
     """
     classes, places = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         found = f"one class only, {classes[0]}" if len(classes) else "no label"
-        hint = "; -1 means unlabeled: if it is a class of yours, give it another number" * (labels.dtype.kind in "if")
-        raise DataError(f"y has {found}, and at least two classes are needed{hint}")
+        hint = "; -1 means unlabeled: if it is one of your classes, rename it" * (labels.dtype.kind in "if")
+        raise DataError(f"y has {found}, but at least two classes are needed{hint}")
     numbered = np.full(len(labels), UNKNOWN, dtype=np.int64)
     numbered[known] = places
     return classes, numbered
@@ -67,31 +67,31 @@ def number_classes(labels: NDArray[Any], known: NDArray[np.bool_]) -> tuple[NDAr
 def _as_array(y: Any) -> NDArray[Any]:
     if isinstance(y, Tensor):
         return np.asarray(y.detach().cpu().numpy())
-    # A list of strings and NaN would become an array of strings, and whole numbers with gaps, of pandas, floats.
+    # numpy would turn a list of strings and NaN into strings, and pandas' whole numbers with gaps into floats.
     plain = isinstance(getattr(y, "dtype", None), np.dtype)
     return np.asarray(y) if plain else np.asarray(y, dtype=object)
 
 
 def _given(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where an array of one plain type has labels."""
+    """Return where an array of a plain type has labels: bool `[nodes]`."""
     kind = labels.dtype.kind
     if kind in "bU":
         return np.ones(len(labels), dtype=np.bool_)
     if kind not in "iuf":
         raise DataError(f"Unknown label type: {labels.dtype}; labels must be whole numbers, strings or booleans")
     if np.isinf(labels).any():
-        # In scikit-learn's words, by which its callers know it.
+        # scikit-learn's own words, which its checks expect.
         raise DataError(f"Input y contains infinity or a value too large for {labels.dtype!r}.")
     given: NDArray[np.bool_] = ~np.isnan(labels) & (labels != UNKNOWN)
     broken = np.flatnonzero(given & (labels != np.round(labels)))
     if len(broken):
         node = broken[0]
-        raise DataError(f"Unknown label type: that of row {node} is {labels[node]}, and a class is a whole number")
+        raise DataError(f"Unknown label type: that of row {node} is {labels[node]}, but a class must be a whole number")
     return given
 
 
 def _read_objects(labels: NDArray[np.object_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Find the type that all labels of an array of Python objects have."""
+    """Find the common type of an array of Python objects."""
     known = np.array([_is_given(label) for label in labels], dtype=np.bool_)
     kinds = {_kind(label): row for row, label in reversed(list(enumerate(labels))) if known[row]}
     if _NUMBER in kinds:
@@ -113,7 +113,7 @@ def _read_objects(labels: NDArray[np.object_]) -> tuple[NDArray[Any], NDArray[np
 
 
 def _is_given(label: Any) -> bool:
-    # NaN and NaT differ from themselves, and of pandas' NA nobody can say: it is neither true nor false.
+    # NaN and NaT differ from themselves, and a comparison with pandas' NA is neither true nor false.
     same = label is not None and label == label
     return isinstance(same, bool | np.bool_) and bool(same)
 

@@ -1,90 +1,176 @@
-"""Links to classify: a table of edges with a column of classes becomes the dual graph (Taskar et al., 2004)."""
+"""LinkProblem: links to classify, from a table of edges with a column of classes (Taskar et al., 2004)."""
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from graphmix.data import Graph
+from graphmix.data.checks import UNKNOWN
 from graphmix.data.dual_graph import SharedEnds
-from graphmix.errors import DataError
+from graphmix.errors import ConfigError, DataError
+from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables import Encoders, LinkTable, Table, check_class_names, read_labeled_links, read_nodes
-from graphmix.workflow.problem import LINKS, Columns, Problem, encode, given_split, name_of, number_classes
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.features import encode, number_classes, stack
+from graphmix.workflow.nodes import columns_in_use, refuse_known
+from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
+
+_USERS = "users"
+_ENDS = ("source", "target")
 
 
-def read_links(nodes: Path | None, edges: Path, columns: Columns, stage: Callable[[str], None]) -> Problem:
-    """Read a table of links, and one of the users they join if there is one, and make the dual graph.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkProblem(Problem):
+    """Links to classify: the nodes of the dual graph, joined if they share a user.
 
-    A link's features are its two ends, one column per user as in the paper, its own columns, and the mean of its ends'
-    features.
+    The features of a link are its two ends, one column per user as in the paper, its own columns, and the mean of the
+    features of its ends.
 
-    Raises:
-        DataError: something in a table is wrong; the message names it.
+    Attributes:
+        link_encoders: what turned columns of the links into features; None if no column is a feature.
+        user_encoders: what turned columns of the users into features; None without such columns.
+        user_x: float32 `[users, width]`, the features of the users; None without such columns.
     """
-    links = read_labeled_links(
-        edges,
-        label=columns.link_label,
-        split=columns.split,
-        source=columns.source,
-        target=columns.target,
-        encoding=columns.encoding,
-    )
-    notes = check_class_names(links.labels, f"{edges.name}: column {columns.link_label!r}")
-    users = None if nodes is None else read_nodes(nodes, id=columns.id, encoding=columns.encoding)
-    ids, ends = place_users(links, [] if users is None else users.ids, nodes)
-    stage("encoding")
-    tables = [links.table, *([] if users is None else [users.table])]
-    for name in (*columns.features, *columns.ignore):
-        if not any(name in table.columns for table in tables):
-            raise DataError(f"no table has a column {name!r}")
-    link_encoders, own, said = _encode_own(links.table, links.used, columns)
-    encoders, user_x, found = (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
-    classes, y = number_classes(links.labels)
-    x = link_features(ends, len(ids), own, user_x)
-    graph = dual_graph(x, ends, y, classes, name_of(edges))
-    split = None if links.split is None else given_split(edges, links.split, y)
-    return Problem(
-        LINKS,
-        graph,
-        split,
-        ids,
-        encoders,
-        None,
-        None,
-        tuple(dict.fromkeys([*notes, *found, *said])),
-        link_encoders,
-        user_x,
-        columns if users is None else replace(columns, id=users.id_column),
-    )
+
+    task: ClassVar[str] = "links"
+
+    link_encoders: Encoders | None = None
+    user_encoders: Encoders | None = None
+    user_x: sp.csr_array | None = None
+
+    @classmethod
+    def read(
+        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+    ) -> Self:
+        """Read a table of links, and a table of the users they join if there is one."""
+        if columns.weight is not None or ignore_unknown:
+            raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
+        links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
+        notes = check_class_names(links.labels, f"{links.table.name}: column {columns.link_label!r}")
+        users = None if nodes is None else read_nodes(nodes, id=columns.id, encoding=columns.encoding)
+        ids, ends = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
+        stage("encoding")
+        _check_columns(columns, [links.table, *([] if users is None else [users.table])])
+        link_encoders, own, said = _encode_own(links.table, links.used, columns)
+        user_encoders, user_x, found = (
+            (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
+        )
+        classes, y = number_classes(links.labels)
+        x = link_features(ends, len(ids), own, user_x)
+        return cls(
+            graph=_dual_graph(x, ends, y, classes, graph_name(links.table.name)),
+            split=None if links.split is None else given_split(links.table.name, links.split, y),
+            ids=ids,
+            columns=columns if users is None else replace(columns, id=users.id_column),
+            notes=tuple(dict.fromkeys([*notes, *found, *said])),
+            link_encoders=link_encoders,
+            user_encoders=user_encoders,
+            user_x=user_x,
+        )
+
+    def row_names(self) -> dict[str, list[str]]:
+        """Return the ids of both ends of each link."""
+        return _name_ends(self._ends, self.ids)
+
+    def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
+        """Add new links, and the features of new users if there is a table of them."""
+        if nodes is None and edges is None:
+            return Grown(self.learned, self.row_names(), 0, ())
+        if edges is None:
+            raise DataError("the model classifies links; give a table of new links, `edges`")
+        taken = columns_in_use(self.columns, self.link_encoders)
+        links = _read_links(edges, self.columns, taken=taken)
+        ids, user_x, notes = self._grow_users(nodes)
+        every, ends = place_users(links, ids, None)
+        new = len(every) - len(ids)
+        if new:
+            notes.append(f"{new:,} users are new to the model; their links are predicted by what else is known")
+        if user_x is not None:
+            user_x = sp.csr_array(sp.vstack([user_x, sp.csr_array((new, user_x.shape[1]), dtype=np.float32)]))
+        own = None
+        if self.link_encoders is not None:
+            encoded = self.link_encoders.encode(links.table)
+            own, notes = encoded.x, [*notes, *encoded.notes]
+        x = stack(self.graph.x, link_features(ends, len(self.ids), own, user_x))
+        joined = np.concatenate([self._ends, ends], axis=1)
+        y = np.concatenate([self.learned.y.numpy(), np.full(ends.shape[1], UNKNOWN)])
+        graph = _dual_graph(x, joined, y, self.classes, self.graph.name)
+        return Grown(graph, _name_ends(joined, every), self.graph.num_nodes, tuple(notes))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the graph, the given split and the features of the users as tensors by name."""
+        return super().tensors() | ({} if self.user_x is None else pack_csr(_USERS, self.user_x))
+
+    def encoders_json(self) -> dict[str, Any]:
+        """Return what made the features, as JSON values; "encoders" are those of the users."""
+        made = {"encoders": self.user_encoders, "link_encoders": self.link_encoders}
+        return {name: None if part is None else part.to_json() for name, part in made.items()}
+
+    @classmethod
+    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+        if "ends" not in tensors:
+            raise ValueError("the stored graph is not one of links")
+        if int(tensors["ends"].max()) >= len(shared["ids"]):
+            raise ValueError(f"a link has an end beyond the {len(shared['ids'])} ids")
+        users, links = (
+            None if encoders[name] is None else Encoders.from_json(encoders[name])
+            for name in ("encoders", "link_encoders")
+        )
+        user_x = unpack_csr(_USERS, tensors) if f"{_USERS}.shape" in tensors else None
+        return cls(**shared, user_encoders=users, link_encoders=links, user_x=user_x)
+
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """The ends of the links, int64 `[2, links]`, numbers of `ids`."""
+        return self.graph.structure.packed()["ends"].numpy()
+
+    def _grow_users(self, nodes: Source) -> tuple[list[str], sp.csr_array | None, list[str]]:
+        """Return the users of the model and of a table, their features if the model uses any, and notes."""
+        if nodes is None or self.user_encoders is None or self.user_x is None:
+            return self.ids, self.user_x, []
+        taken = columns_in_use(self.columns, self.user_encoders)
+        table = read_nodes(nodes, id=self.columns.id, encoding=self.columns.encoding, taken=taken)
+        refuse_known(table, self.ids)
+        encoded = self.user_encoders.encode(table.table)
+        return [*self.ids, *table.ids], sp.csr_array(sp.vstack([self.user_x, encoded.x])), list(encoded.notes)
 
 
-def place_users(links: LinkTable, known: list[str], nodes: Path | None) -> tuple[list[str], NDArray[np.int64]]:
-    """Number the links' ends among known users, which come first, and new ones: all users, and `[2, links]`.
+def place_users(links: LinkTable, known: list[str], nodes: str | None) -> tuple[list[str], NDArray[np.int64]]:
+    """Number the ends of links: known users first, then new ones.
+
+    Args:
+        links: the links.
+        known: ids of users that have numbers already.
+        nodes: the name of the table that must have every user; None if new users are allowed.
+
+    Returns:
+        The ids of all users, and the ends int64 `[2, links]`.
 
     Raises:
-        DataError: there is a table of nodes and it lacks a user.
+        DataError: the table lacks a user.
     """
     place = {name: number for number, name in enumerate(known)}
     new = [name for name in links.users if name not in place]
     if nodes is not None and new:
         row = int((links.ends == links.users.index(new[0])).any(axis=0).argmax())
-        raise DataError(f"{links.table.where(row)}: {new[0]!r} is not among the nodes of {nodes.name}")
+        raise DataError(f"{links.table.where(row)}: {new[0]!r} is not among the nodes of {nodes}")
     ids = [*known, *new]
     place |= {name: len(known) + number for number, name in enumerate(new)}
     return ids, np.array([place[name] for name in links.users], dtype=np.int64)[links.ends]
 
 
 def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: sp.csr_array | None) -> sp.csr_array:
-    """Put a link's features together: float32 `[links, users + own + width of user_x]`.
+    """Put the features of links together: float32 `[links, users + own + width of user_x]`.
 
     Args:
         ends: int64 `[2, links]`; users from `users` on are new and have no column.
-        users: how many users have a column.
+        users: number of users that have a column.
         own: `[links, own]`, features of the links themselves.
         user_x: `[all users, width]`, features of the users.
     """
@@ -92,7 +178,7 @@ def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: 
     rows = np.tile(np.arange(links), 2)
     # Users of a table may have no link at all.
     every = max(users, int(ends.max(initial=-1)) + 1, 0 if user_x is None else user_x.shape[0])
-    # 1/2 at each end, 1 at the only end of a link to oneself: the mean of the two.
+    # 1/2 at each end, 1 at the only end of a link from a user to itself: a product with it is the mean of the ends.
     halves = sp.csr_array((np.full(rows.size, 0.5), (rows, ends.ravel())), shape=(links, every))
     parts = [halves[:, :users]]
     if own is not None:
@@ -102,16 +188,32 @@ def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: 
     return sp.csr_array(sp.hstack(parts, format="csr", dtype=np.float32))
 
 
-def dual_graph(x: Any, ends: NDArray[np.int64], y: NDArray[np.int64], classes: tuple[str, ...], name: str) -> Graph:
-    """The graph whose nodes are links, joined where they share a user."""
+def _dual_graph(x: Any, ends: NDArray[np.int64], y: NDArray[np.int64], classes: tuple[str, ...], name: str) -> Graph:
+    """Build the graph whose nodes are links, joined if they share a user."""
     bare = Graph.build(x, [[], []], y, len(classes), name, classes, normalise=False)
     return bare.with_structure(SharedEnds(torch.from_numpy(ends)))
+
+
+def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
+    ends = {name: getattr(columns, name) for name in (*_ENDS, "encoding")}
+    return read_labeled_links(edges, **ends, **named)
+
+
+def _check_columns(columns: Columns, tables: list[Table]) -> None:
+    """Raise a `DataError` if a column named as a feature or to be ignored is in none of the tables."""
+    for name in (*columns.features, *columns.ignore):
+        if not any(name in table.columns for table in tables):
+            raise DataError(f"no table has a column {name!r}")
+
+
+def _name_ends(ends: NDArray[np.int64], ids: list[str]) -> dict[str, list[str]]:
+    return {side: [ids[user] for user in end] for side, end in zip(_ENDS, ends.tolist(), strict=True)}
 
 
 def _encode_own(
     table: Table, used: Collection[str], columns: Columns
 ) -> tuple[Encoders | None, sp.csr_array | None, list[str]]:
-    """Make features of those columns asked for that are this table's; of all that fit, if none were."""
+    """Encode the requested columns that this table has; all that can be features if none were requested."""
     asked = {name: kind for name, kind in columns.features.items() if name in table.columns}
     if columns.features and not asked:
         return None, None, []

@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from graphmix.data import Graph, Split
-from graphmix.data.folds import NAME as FOLDS
 from graphmix.evaluation.calibration import (
     abstention_accuracy,
     abstention_curve,
@@ -34,41 +33,41 @@ from graphmix.results.fit import (
 from graphmix.results.formats import METRICS
 from graphmix.results.survey import Survey
 from graphmix.workflow.candidates import Candidate
-from graphmix.workflow.model import Decisions, Model
-from graphmix.workflow.options import Wishes
+from graphmix.workflow.ensemble import Decisions, Ensemble
+from graphmix.workflow.options import FitOptions
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.ranking import Placing
 
 
 def describe(
-    model: Model,
+    model: Ensemble,
     placings: Sequence[Placing],
     candidates: Sequence[Candidate],
     decisions: Decisions,
     survey: Survey,
     problem: Problem,
     split: Split,
-    wishes: Wishes,
+    options: FitOptions,
 ) -> FitMetrics:
     """Sum up what was tried, which method is best, and how far to believe it."""
     graph, known = problem.graph, problem.known.numpy()
     held, seconds = model.held, {candidate.method: candidate.seconds for candidate in candidates}
     after = cross_fitted(held.probabilities, held.labels)
-    covered = conformal_coverage(after, held.labels, wishes.coverage)
+    covered = conformal_coverage(after, held.labels, options.coverage)
     # Networks are more confident of nodes they learned from, so the others are counted, if there are any.
     asked = ~known if not known.all() else known
-    kept = abstention_accuracy(after, held.labels, wishes.target)
+    kept = abstention_accuracy(after, held.labels, options.target_accuracy)
     return FitMetrics(
         format=METRICS,
         dataset=graph.name,
         survey=survey,
-        judged_on="held-out folds" if split.name == FOLDS else "validation nodes",
+        judged_on="held-out folds" if split.held_out else "validation nodes",
         held=len(held.labels),
         trials=model.config.trials,
         epochs=model.config.epochs,
         backbone=cast(Backbone, model.config.backbone),
         majority=_majority(held, model.classes),
-        chosen_by=cast(ChosenBy, wishes.metric),
+        chosen_by=cast(ChosenBy, options.metric),
         chosen=cast(Method, model.method),
         candidates=tuple(_placing(placing, seconds[placing.method]) for placing in placings),
         calibration=Calibration(
@@ -77,14 +76,14 @@ def describe(
             after=reliability_table(after, held.labels),
         ),
         conformal=Conformal(
-            coverage=_percent(wishes.coverage),
+            coverage=_percent(options.coverage),
             empirical=None if covered is None else _percent(covered.coverage),
             mean_size=None if covered is None else round(covered.mean_size, 3),
             threshold=decisions.threshold if np.isfinite(decisions.threshold) else None,
             sizes=_counts(decisions.sets[asked].sum(axis=1), len(model.classes) + 1)[1:],
         ),
         abstention=Abstention(
-            target=_percent(wishes.target),
+            target=_percent(options.target_accuracy),
             level=decisions.level,
             kept=_percent((~decisions.abstain[asked]).mean()),
             accuracy=None if kept is None else _percent(kept),
@@ -115,11 +114,11 @@ def _placing(placing: Placing, seconds: float) -> CandidateResult:
 
 
 def _test(
-    decisions: Decisions, candidates: Sequence[Candidate], model: Model, graph: Graph, split: Split
+    decisions: Decisions, candidates: Sequence[Candidate], model: Ensemble, graph: Graph, split: Split
 ) -> TestResult | None:
     """How the model does on the given test nodes, which chose nothing; None without any."""
     test = split.test[0].cpu()
-    if split.name == FOLDS or not test.any():
+    if split.held_out or not test.any():
         return None
     (winner,) = (candidate for candidate in candidates if candidate.method == model.method)
     labels = graph.y[test]

@@ -1,136 +1,260 @@
-"""A model: the winner's networks as one ensemble, its calibration, and what it does with a graph."""
+"""TableModel: a trained model with the graph it was trained on. It predicts, advises, and is stored in a folder."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import safetensors
 from torch import Tensor
 
-from graphmix.baselines import propagate
-from graphmix.data import Graph
-from graphmix.errors import ConfigError, DataError
-from graphmix.evaluation.calibration import (
-    FEWEST_FITTED,
-    abstention_threshold,
-    apply_temperature,
-    conformal_sets,
-    conformal_threshold,
-    fit_temperature,
+from graphmix.errors import GraphMixError, RunError
+from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
+from graphmix.results import formats
+from graphmix.results.fit import FitMetrics
+from graphmix.results.reader import read_file
+from graphmix.results.runs import versions
+from graphmix.results.writer import to_json
+from graphmix.storage.description import read_description
+from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
+from graphmix.storage.folders import check_no_other_files, make_folder
+from graphmix.storage.lock import locked
+from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
+from graphmix.workflow import old_classifier
+from graphmix.workflow.advice import Advice, advise
+from graphmix.workflow.ensemble import Ensemble
+from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS
+from graphmix.workflow.predictions import Predictions, tabulate
+from graphmix.workflow.problem import Problem, Source, stored_share
+from graphmix.workflow.problems import stored_problem
+from graphmix.workflow.watching import Watcher
+
+# What reading an invalid file can raise.
+DAMAGED = (
+    AttributeError,
+    GraphMixError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    safetensors.SafetensorError,
 )
-from graphmix.evaluation.heldout import HeldOut, ensemble
-from graphmix.models import BACKBONES
-from graphmix.streams import Streams
-from graphmix.training import Config
-from graphmix.training.loop import predict_proba
-from graphmix.workflow.candidates import PROPAGATION, Candidate
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """A trained classifier of nodes.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TableModel:
+    """A model trained on tables, with its graph. `fit_tables` and `load_model` return one.
 
     Attributes:
-        method: what was trained, a name of `graphmix.workflow.candidates.CANDIDATES`.
-        config: the hyperparameters.
-        classes: their names, in the order of the probabilities.
-        weights: name to tensor `[trials, ...]`; none for label propagation.
-        held: what it predicted of labels it had not seen, before calibration.
-        temperature: what its logits are divided by.
+        ensemble: the networks of the best method, and their calibration.
+        problem: the graph, and what turned tables into it.
+        held: held-out predictions by method; "graphmix-fcn" are those of GraphMix's own FCN.
+        target_accuracy: the accuracy below which predictions abstain.
+        coverage: the coverage of prediction sets.
+        failures: a sentence for each method that could not be tried.
+        estimator: what `GraphMixClassifier` needs besides; None if the model comes from tables.
+        stored_metrics: what metrics.json holds, or its path; None if the model has no metrics.
     """
 
-    method: str
-    config: Config
-    classes: tuple[str, ...]
-    weights: dict[str, Tensor]
-    held: HeldOut
-    temperature: float
+    ensemble: Ensemble
+    problem: Problem
+    held: dict[str, HeldOut]
+    target_accuracy: float
+    coverage: float
+    failures: tuple[str, ...] = ()
+    estimator: dict[str, Any] | None = None
+    stored_metrics: FitMetrics | Path | None = None
 
-    @classmethod
-    def from_candidate(cls, candidate: Candidate, config: Config, classes: tuple[str, ...]) -> "Model":
-        """Make a model of a candidate and calibrate it on the labels it had not seen."""
-        held = candidate.held
-        # What four fifths of the labels are too few for, by which the error is measured, all of them are too.
-        enough = 4 * len(held.labels) >= 5 * FEWEST_FITTED
-        temperature = fit_temperature(held.probabilities, held.labels) if enough else 1.0
-        weights = {} if candidate.fit is None else candidate.fit.weights
-        own = config if candidate.fit is None else candidate.fit.config
-        return cls(candidate.method, own, classes, weights, candidate.held, temperature)
+    def __repr__(self) -> str:
+        rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
+        name, task = self.problem.graph.name, self.problem.task
+        return f"TableModel({name!r}: {self.ensemble.method}, {rows:,} {task}, {classes:,} classes)"
 
-    def probabilities(self, graph: Graph) -> NDArray[np.float64]:
-        """Calibrated class probabilities of every node: `[nodes, classes]`, rows sum to 1.
-
-        Label propagation spreads the labels that `graph.y` holds.
-        """
-        return self.calibrate(ensemble(self._predict(graph)))
-
-    def calibrate(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Divide the logits of an ensemble's prediction `[nodes, classes]` by the temperature."""
-        return apply_temperature(probabilities, self.temperature)
-
-    @cached_property
-    def held_calibrated(self) -> NDArray[np.float64]:
-        """The calibrated probabilities of the held-out labels: `[held, classes]`."""
-        return self.calibrate(self.held.probabilities)
-
-    def decide(self, probabilities: NDArray[np.float64], target: float, coverage: float) -> "Decisions":
-        """Say what to do about each node, given its calibrated probabilities `[nodes, classes]`.
+    def predict(
+        self,
+        nodes: Source = None,
+        edges: Source = None,
+        *,
+        everything: bool = False,
+        ignore_unknown: bool = False,
+        target_accuracy: float | None = None,
+        coverage: float | None = None,
+    ) -> Predictions:
+        """Predict new nodes or links; without tables, the graph that the model was trained on.
 
         Args:
-            probabilities: as `probabilities` gives.
-            target: the accuracy that predictions that are not abstained from shall have.
-            coverage: how often a node's set of classes shall hold the right one.
-        """
-        for name, value in (("target accuracy", target), ("coverage", coverage)):
-            if not 0 < value < 1:
-                raise ConfigError(f"the {name} must lie between 0 and 1, not {value}")
-        level = abstention_threshold(self.held_calibrated, self.held.labels, target)
-        threshold = conformal_threshold(self.held_calibrated, self.held.labels, coverage)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        confidence = np.take_along_axis(probabilities, order[:, :1], axis=1)[:, 0]
-        abstain = np.ones(len(probabilities), dtype=np.bool_) if level is None else confidence < level
-        return Decisions(order, probabilities, abstain, conformal_sets(probabilities, threshold), level, threshold)
-
-    def check_weights(self, features: int) -> None:
-        """Hold weights that come from a file to what the hyperparameters say of the networks.
+            nodes: new nodes, with the columns of the table trained on: a path, a DataFrame or a pyarrow table.
+            edges: new edges, between new and old nodes; of a link model, new links.
+            everything: whether to predict the old nodes or links too.
+            ignore_unknown: whether to leave out edges to unknown nodes instead of raising an error.
+            target_accuracy: predictions abstain where the accuracy would be lower; the fit's if None.
+            coverage: the share of nodes whose prediction set must contain their class; the fit's if None.
 
         Raises:
-            DataError: they are another network's.
+            DataError: a table is invalid, or does not suit the model.
         """
-        expected: dict[str, tuple[int, ...]] = {}
-        if self.method != PROPAGATION:
-            sizes = (features, self.config.hidden, len(self.classes))
-            # A device that holds shapes alone.
-            streams = Streams.from_seeds(range(self.config.trials), "meta")
-            network = BACKBONES[self.config.backbone]
-            drawn = network.create(streams, sizes, bias=self.config.bias, **self.config.options())
-            expected = {name: tuple(weight.shape) for name, weight in drawn.weights.items()}
-        if {name: tuple(weight.shape) for name, weight in self.weights.items()} != expected:
-            raise DataError(f"the weights are not those of such a {self.config.backbone}")
+        grown = self.problem.grow(nodes, edges, ignore_unknown=ignore_unknown)
+        first = 0 if everything else grown.first
+        decisions = self.ensemble.decide(
+            self.ensemble.probabilities(grown.graph)[first:],
+            self.target_accuracy if target_accuracy is None else target_accuracy,
+            self.coverage if coverage is None else coverage,
+        )
+        classes = self.ensemble.classes
+        names = {name: values[first:] for name, values in grown.names.items()}
+        labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
+        return Predictions(tabulate(names, decisions, classes, labels), grown.notes)
 
-    def _predict(self, graph: Graph) -> Tensor:
-        if self.method == PROPAGATION:
-            return propagate(graph, (graph.y >= 0)[None])
-        network = BACKBONES[self.config.backbone](self.weights, **self.config.options())
-        return predict_proba(network, self.config, graph)
+    def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
+        """Choose nodes to label next, and given labels to check.
+
+        GraphMix trains on folds of the labels first, if the model's labels were not held out.
+
+        Args:
+            count: the number of rows of each table.
+            device: where to train, if that is needed.
+            watch: callbacks that tell how far it is.
+        """
+        return advise(self.ensemble, self.problem, self.held, count, device=device, watch=watch or Watcher())
+
+    def save(self, folder: Path | str) -> None:
+        """Write the model into a folder: new, empty, or of a saved model, which is replaced.
+
+        The folder holds JSON and safetensors, and the graph: features and labels can be read from it.
+
+        Raises:
+            RunError: the folder holds other files, or cannot be written.
+        """
+        folder, metrics = Path(folder), self.metrics
+        was_there = folder.exists()
+        _open(folder)
+        try:
+            contents, described = self._parts()
+            with locked(folder):
+                write_parts(folder / MODEL, described, contents, obsolete=[folder / METRICS])
+                old_classifier.remove(folder)
+                if metrics is not None:
+                    write_json(folder / METRICS, to_json(metrics))
+        except RunError:
+            if not was_there and not (folder / MODEL).exists():
+                folder.rmdir()
+            raise
+
+    def write_into(self, folder: Path) -> None:
+        """Write the model into the folder of its fit; model.json comes last and marks the fit as finished."""
+        contents, described = self._parts()
+        write_json(folder / METRICS, to_json(self.metrics))
+        write_parts(folder / MODEL, described, contents)
+
+    @cached_property
+    def metrics(self) -> FitMetrics | None:
+        """How good the methods are, as metrics.json has it; None for a model without.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        if not isinstance(self.stored_metrics, Path):
+            return self.stored_metrics
+        return read_file(FitMetrics, self.stored_metrics, formats.METRICS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found in the tables and done with them, in sentences."""
+        return self.problem.notes if self.metrics is None else self.metrics.notes
+
+    def _parts(self) -> tuple[dict[str, bytes], dict[str, Any]]:
+        """Return the contents of the files by name, and the description."""
+        problem, ensemble = self.problem, self.ensemble
+        contents = {
+            "weights.safetensors": tensor_bytes(ensemble.weights),
+            "graph.safetensors": tensor_bytes(problem.tensors()),
+            "heldout.safetensors": tensor_bytes(pack_held(self.held)),
+            "encoders.json": _json_bytes(problem.encoders_json()),
+            "ids.json": _json_bytes({"ids": problem.ids}),
+        }
+        described = {
+            "format": formats.MODEL,
+            "versions": versions(),
+            **problem.describe(),
+            **ensemble.describe(),
+            "target_accuracy": self.target_accuracy,
+            "coverage": self.coverage,
+            "estimator": self.estimator,
+        }
+        return contents, described
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """What is predicted of nodes, and how far to believe it.
+def load_model(folder: Path | str) -> TableModel:
+    """Read a model that `fit_tables`, `graphmix fit` or a `save` wrote; every file must be the one written with it.
 
-    Attributes:
-        order: int64 `[nodes, classes]`, the classes of each node, the most probable first.
-        probabilities: float64 `[nodes, classes]`.
-        abstain: bool `[nodes]`, where the confidence is too low for the target accuracy.
-        sets: bool `[nodes, classes]`, the classes that together cover the right one as often as asked for.
-        level: the confidence from which the target accuracy is met; None where no level meets it.
-        threshold: the largest 1 - probability of a class in a set.
+    Raises:
+        RunError: there is no model, it was written by a newer version, or a file is missing or damaged.
     """
+    folder = Path(folder)
+    old = not (folder / MODEL).is_file() and (folder / old_classifier.DESCRIPTION).is_file()
+    described = old_classifier.describe(folder) if old else _describe(folder)
+    try:
+        parts = old_classifier.read(folder, described) if old else _read(folder, described)
+        return _assemble(described, *parts, metrics=folder / METRICS)
+    except DAMAGED as error:
+        if isinstance(error, RunError):
+            raise
+        raise RunError(f"{folder} does not hold a whole model: {error}") from error
 
-    order: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-    abstain: NDArray[np.bool_]
-    sets: NDArray[np.bool_]
-    level: float | None
-    threshold: float
+
+def _assemble(
+    described: Any, tensors: Mapping[str, dict[str, Tensor]], texts: Mapping[str, Any], metrics: Path
+) -> TableModel:
+    """Put a model together, validating every part."""
+    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
+    held = unpack_held(tensors["heldout"], len(described["classes"]))
+    estimator = described.get("estimator")
+    if estimator is not None and not isinstance(estimator, dict):
+        raise ValueError("invalid: estimator")
+    return TableModel(
+        ensemble=Ensemble.from_parts(described, tensors["weights"], held, problem.graph),
+        problem=problem,
+        held=held,
+        target_accuracy=stored_share(described, "target_accuracy"),
+        coverage=stored_share(described, "coverage"),
+        estimator=estimator,
+        stored_metrics=metrics if metrics.exists() else None,
+    )
+
+
+def _describe(folder: Path) -> dict[str, Any]:
+    path = folder / MODEL
+    if not path.is_file():
+        state = "holds an unfinished fit" if (folder / ASKED).is_file() else "is not a model's folder"
+        raise RunError(f"{folder} {state}: it has no {MODEL}")
+    return read_description(path, formats.MODEL, "a model")
+
+
+def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+    """Read the parts of a model by name: tensors, and JSON values."""
+    parts = described.get(PARTS)
+    if described["format"] == 1:
+        # Files had fixed names, and only their checksums were stored.
+        sums = described.get("checksums")
+        known = sums if isinstance(sums, dict) else {}
+        parts = {Path(name).stem: {"file": name, "sha256": known.get(name)} for name in NEEDED}
+    contents = read_parts(folder, parts, NEEDED)
+    tensors = {Path(name).stem: parse_tensors(contents[name], folder / name) for name in TENSORS}
+    return tensors, {Path(name).stem: json.loads(contents[name]) for name in TEXTS}
+
+
+def _open(folder: Path) -> None:
+    """Make a folder to save into, unless it holds other files than those of a saved model."""
+    make_folder(folder)
+    names = [path.name for path in folder.iterdir()]
+    own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
+    check_no_other_files(folder, (MODEL, METRICS, *own))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, allow_nan=False) + "\n").encode()

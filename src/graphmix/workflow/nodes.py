@@ -1,125 +1,257 @@
-"""From tables of nodes and edges to a problem."""
+"""NodeProblem: nodes to classify, from a table of nodes and a table of edges."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from graphmix.data import Graph
+from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
 from graphmix.tables import (
     EdgeTable,
+    Encoders,
     Matched,
+    NodeTable,
     Structural,
     check_classes,
     match,
     read_edges,
     read_nodes,
 )
-from graphmix.workflow.links import read_links
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.problem import (
-    NODES,
-    Columns,
+    Grown,
     Problem,
-    encode,
+    Source,
+    Stage,
     given_split,
-    name_of,
-    number_classes,
-    place,
+    graph_name,
+    stored_share,
     unused_labels,
 )
 
-Stage = Callable[[str], None]
+_POINT = re.compile(r"[0-9]+\.0")
 
 
-def read_problem(
-    nodes: Path | None,
-    edges: Path,
-    columns: Columns,
-    *,
-    ignore_unknown: bool = False,
-    stage: Stage = lambda name: None,
-) -> Problem:
-    """Read tables and make a graph of them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodeProblem(Problem):
+    """Nodes to classify.
 
-    Args:
-        nodes: the table of nodes; may be missing where links are classified.
-        edges: the table of edges.
-        columns: what means what.
-        ignore_unknown: whether edges to nodes that the table of nodes does not have are left out, not refused.
-        stage: called as "reading" and "encoding" begin.
-
-    Raises:
-        DataError: something in a table is wrong; the message names the file, the line, the column or the node.
+    Attributes:
+        encoders: what turned columns into features; None if no column is a feature.
+        structural: what turned the edges into features; None if columns are features. A problem made from arrays, by
+            `GraphMixClassifier`, has neither.
+        weight_scale: the mean weight of an edge, by which weights were divided; None without weights.
     """
-    stage("reading")
-    if columns.link_label is not None:
-        if columns.label is not None:
-            raise DataError("either nodes are classified or links: give --label or --link-label, not both")
-        return read_links(nodes, edges, columns, stage)
-    if nodes is None or columns.label is None:
-        raise DataError("a table of nodes and its column of labels are needed: --nodes and --label")
-    return _read_nodes(nodes, edges, columns, ignore_unknown, stage)
 
+    task: ClassVar[str] = "nodes"
 
-def _read_nodes(nodes: Path, edges: Path, columns: Columns, ignore_unknown: bool, stage: Stage) -> Problem:
-    table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
-    notes = check_classes(table)
-    edge_table = read_edges(
-        edges, source=columns.source, target=columns.target, weight=columns.weight, encoding=columns.encoding
-    )
-    matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
-    if not matched.pairs.shape[1]:
-        raise DataError(
-            f"no edge of {edges.name} joins two nodes of {nodes.name}, whose ids are read from column "
-            f"{table.id_column!r}; --id, --source and --target name other columns"
+    encoders: Encoders | None = None
+    structural: Structural | None = None
+    weight_scale: float | None = None
+
+    @classmethod
+    def read(
+        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+    ) -> Self:
+        """Read a table of nodes and a table of edges."""
+        if nodes is None or columns.label is None:
+            raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
+        table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
+        notes = check_classes(table)
+        edge_table = _read_edges(edges, columns)
+        matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
+        if not matched.pairs.shape[1]:
+            raise DataError(
+                f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
+                f"column {table.id_column!r}; `id`, `source` and `target` choose other columns"
+            )
+        notes += _edge_notes(edge_table)
+        stage("encoding")
+        graph, made, found = _build(table, edge_table, matched, columns)
+        y = graph.y.numpy()
+        split = None if table.split is None else given_split(table.table.name, table.split, y)
+        notes += [*unused_labels(split, y), *matched.notes, *found]
+        return cls(
+            graph=graph,
+            split=split,
+            ids=table.ids,
+            columns=replace(columns, id=table.id_column),
+            notes=tuple(dict.fromkeys(notes)),
+            **made,
         )
-    notes += _edge_notes(edge_table)
-    stage("encoding")
+
+    def row_names(self) -> dict[str, list[str]]:
+        """Return the ids of the nodes."""
+        return {"id": self.ids}
+
+    def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
+        """Add new nodes, and new edges between new and old nodes."""
+        if nodes is None and edges is None:
+            return Grown(self.learned, self.row_names(), 0, ())
+        if self.encoders is None and self.structural is None:
+            raise DataError(
+                "this model was saved by GraphMixClassifier, which learns from arrays and knows no columns: leave the "
+                "tables out to predict its own graph, or load it with GraphMixClassifier.load for new nodes"
+            )
+        if nodes is None:
+            raise DataError("a table of edges alone has no new nodes to predict; give a table of `nodes` too")
+        table = self._read_new(nodes)
+        ids = [*self.ids, *table.ids]
+        pairs, weights, notes = self._join_edges(ids, edges, ignore_unknown)
+        x: Any = np.zeros((len(ids), 1))
+        if self.encoders is not None:
+            encoded = self.encoders.encode(table.table)
+            x, notes = stack(self.graph.x, encoded.x), [*notes, *encoded.notes]
+        y = np.concatenate([self.learned.y.numpy(), np.full(len(table.ids), UNKNOWN)])
+        graph = _make(x, pairs, y, self.graph, weights)
+        if self.structural is not None:
+            graph = _place(self.structural, ids, graph)
+        return Grown(graph, {"id": ids}, self.graph.num_nodes, tuple(notes))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what model.json says of the problem."""
+        return super().describe() | {"weight_scale": self.weight_scale}
+
+    def encoders_json(self) -> dict[str, Any]:
+        """Return what made the features, as JSON values."""
+        made = {"encoders": self.encoders, "structural": self.structural}
+        return {name: None if part is None else part.to_json() for name, part in made.items()}
+
+    @classmethod
+    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+        if "edges" not in tensors:
+            raise ValueError("the stored graph is not one of nodes")
+        if len(shared["ids"]) != shared["graph"].num_nodes:
+            raise ValueError(f"there are {len(shared['ids'])} ids for {shared['graph'].num_nodes} nodes")
+        columns, structural = encoders["encoders"], encoders["structural"]
+        scale = described["weight_scale"]
+        return cls(
+            **shared,
+            encoders=None if columns is None else Encoders.from_json(columns),
+            structural=None if structural is None else Structural.from_json(structural),
+            weight_scale=None if scale is None else stored_share(described, "weight_scale", math.inf),
+        )
+
+    def _read_new(self, nodes: Source) -> NodeTable:
+        taken = columns_in_use(self.columns, self.encoders)
+        table = read_nodes(nodes, id=self.columns.id, encoding=self.columns.encoding, taken=taken)
+        # Programs write whole numbers as 12.0 if some are missing.
+        if all(map(_POINT.fullmatch, table.ids)) and not any(map(_POINT.fullmatch, self.ids)):
+            table = replace(table, ids=[name.removesuffix(".0") for name in table.ids])
+        refuse_known(table, self.ids)
+        return table
+
+    def _join_edges(
+        self, ids: Sequence[str], edges: Source, ignore_unknown: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None, list[str]]:
+        """Return old and new edges `[2, entries]`, their weights `[entries]` or None, and notes."""
+        packed = self.graph.structure.packed()
+        pairs = packed["edges"].numpy()
+        weights = packed["weights"].double().numpy() if "weights" in packed else None
+        if edges is None:
+            return pairs, weights, ["no new edges: new nodes are predicted without neighbours"]
+        table = _read_edges(edges, self.columns)
+        matched = match(ids, table, ignore_unknown=ignore_unknown)
+        notes = list(matched.notes)
+        fresh = ~_are_among(matched.pairs, pairs, len(ids))
+        if not fresh.all():
+            notes.append(f"{int((~fresh).sum()):,} edges were there at training and stay as they were")
+        if weights is not None:
+            rows = matched.kept[fresh]
+            added = np.ones(len(rows)) if table.weights is None else table.weights[rows] / (self.weight_scale or 1)
+            weights = np.concatenate([weights, added])
+            if table.weights is None:
+                notes.append(f"{table.table.name} has no weights; its edges get the mean weight at training")
+        elif table.weights is not None:
+            notes.append(f"the weights of {table.table.name} are not used: the model was trained without")
+        return np.concatenate([pairs, matched.pairs[:, fresh]], axis=1), weights, notes
+
+
+def columns_in_use(columns: Columns, encoders: Encoders | None) -> set[str | None]:
+    """Return the columns that were not ids at training, and so are not ids in a new table either."""
+    features = () if encoders is None else encoders.columns
+    return {columns.label, columns.link_label, columns.split, *(feature.name for feature in features)}
+
+
+def refuse_known(table: NodeTable, ids: Sequence[str]) -> None:
+    """Raise a `DataError` if a new table has a node of the training graph."""
+    old = set(ids)
+    for row, name in enumerate(table.ids):
+        if name in old:
+            raise DataError(
+                f"{table.table.where(row)}: node {name!r} was there at training; give only new nodes, or fit again"
+            )
+
+
+def _read_edges(edges: Source, columns: Columns) -> EdgeTable:
+    named = {name: getattr(columns, name) for name in ("source", "target", "weight", "encoding")}
+    return read_edges(edges, **named)
+
+
+def _build(
+    table: NodeTable, edges: EdgeTable, matched: Matched, columns: Columns
+) -> tuple[Graph, dict[str, Any], list[str]]:
+    """Build the graph; return it, what made its features and weights, by the names of the fields, and notes."""
     classes, y = number_classes(table.labels)
-    weights, scale = _scale_weights(edge_table, matched)
-    encoders, x, found = encode(table.table, table.used, columns)
+    weights, scale = _scale_weights(edges, matched)
+    encoders, x, notes = encode(table.table, table.used, columns)
     structural = None
     if encoders is None:
         x = np.zeros((len(y), 1))
-        found.append("no column is a feature: nodes are told apart by their place in the graph (structural features)")
-    graph = Graph.build(x, matched.pairs, y, len(classes), name_of(nodes), classes, weights=weights, normalise=False)
+        notes.append("no column is a feature: features are made from each node's place in the graph (structural)")
+    name = graph_name(table.table.name)
+    graph = Graph.build(x, matched.pairs, y, len(classes), name, classes, weights=weights, normalise=False)
     if encoders is None:
         structural = Structural.fit(graph.edge_index.numpy(), len(y))
-        graph = place(structural, table.ids, graph)
-    split = None if table.split is None else given_split(nodes, table.split, y)
-    return Problem(
-        NODES,
-        graph,
-        split,
-        table.ids,
-        encoders,
-        structural,
-        scale,
-        tuple(dict.fromkeys([*notes, *unused_labels(split, y), *matched.notes, *found])),
-        columns=replace(columns, id=table.id_column),
-    )
+        graph = _place(structural, table.ids, graph)
+    return graph, {"encoders": encoders, "structural": structural, "weight_scale": scale}, notes
+
+
+def _make(x: Any, pairs: NDArray[np.int64], y: NDArray[np.int64], old: Graph, weights: Any) -> Graph:
+    """Build a graph with the classes and the name of another."""
+    return Graph.build(x, pairs, y, old.num_classes, old.name, old.class_names, weights=weights, normalise=False)
+
+
+def _place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
+    """Replace the features by those of each node's place in the graph."""
+    weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
+    return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
 
 
 def _edge_notes(edges: EdgeTable) -> list[str]:
-    """Say which columns of the edges are used, and which are not."""
-    notes = [] if edges.weight_column is None else [f"edges weigh what column {edges.weight_column!r} says"]
+    """Note which columns of the edges are used and which are not."""
+    notes = [] if edges.weight_column is None else [f"column {edges.weight_column!r} holds the weights of the edges"]
     unused = [name for name in edges.table.columns if name not in edges.used]
     if unused:
-        notes.append(f"of the edges {', '.join(map(repr, unused[:8]))} is not used; --weight takes a column of numbers")
+        verb = "are" if len(unused) > 1 else "is"
+        named = ", ".join(map(repr, unused[:8]))
+        notes.append(f"of the edges {named} {verb} not used; `weight` chooses a column of numbers as weights")
     return notes
 
 
 def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float64] | None, float | None]:
-    """Divide weights by their mean, so that a self-loop, which weighs 1, weighs as much as an edge."""
+    """Divide weights by their mean: a self-loop, whose weight is 1, then counts as much as a mean edge."""
     if edges.weights is None:
         return None, None
     weights = edges.weights[matched.kept]
-    # In two steps: the sum of a million large weights may be no number.
+    # In two steps: the sum of a million large weights may overflow.
     most = float(weights.max(initial=0.0))
     if not most > 0:
-        raise DataError(f"{edges.table.name}: every edge weighs 0; leave the weights out or mend them")
+        raise DataError(f"{edges.table.name}: every edge has weight 0; correct the weights or leave them out")
     scale = most * float((weights / most).mean())
     return weights / scale, scale
+
+
+def _are_among(pairs: NDArray[np.int64], old: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
+    """Which pairs `[2, edges]` are among the old ones, in either direction: bool `[edges]`."""
+    keys, held = (both.min(axis=0) * nodes + both.max(axis=0) for both in (pairs, old))
+    return np.isin(keys, held)

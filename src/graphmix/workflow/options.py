@@ -1,32 +1,64 @@
-"""What a fit shall come to, besides the hyperparameters."""
+"""FitOptions: the options of a fit besides the columns and the hyperparameters."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from graphmix.errors import ConfigError
 from graphmix.workflow.candidates import CANDIDATES, check_methods
 from graphmix.workflow.ranking import ACCURACY, MACRO_F1
 
+_BALANCED = "balanced"
+
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """What a fit shall come to, besides the hyperparameters.
+class FitOptions:
+    """Options of a fit: methods, metric, targets, files, device.
 
     Attributes:
-        methods: what to try.
-        metric: what the best is chosen by, "accuracy" or "macro-f1".
-        target: the accuracy of predictions that are not abstained from.
-        coverage: how often prediction sets shall hold the right class.
+        methods: the methods to try; the best becomes the model.
+        balanced: whether every class counts the same, however rare; the best method is then chosen by macro F1.
+        target_accuracy: predictions abstain where the accuracy would be lower; above 0 and below 1.
+        coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
+        predictions: the file for the predictions, .csv, .tsv or .parquet; None for predictions.csv in the model's
+            folder.
+        resume: whether to continue the interrupted fit in the model's folder.
+        ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
+        device: where to train: "auto", "cpu", "cuda" or "cuda:1".
     """
 
     methods: tuple[str, ...] = CANDIDATES
-    metric: str = ACCURACY
-    target: float = 0.9
+    balanced: bool = False
+    target_accuracy: float = 0.9
     coverage: float = 0.9
+    predictions: Path | str | None = None
+    resume: bool = False
+    ignore_unknown: bool = False
+    device: str = "auto"
 
     def __post_init__(self) -> None:
         check_methods(self.methods)
-        if self.metric not in (ACCURACY, MACRO_F1):
-            raise ConfigError(f"the best is chosen by {ACCURACY} or {MACRO_F1}, not {self.metric!r}")
-        for name, value in (("target accuracy", self.target), ("coverage", self.coverage)):
+        for name in ("target_accuracy", "coverage"):
+            value = getattr(self, name)
             if not 0 < value < 1:
-                raise ConfigError(f"the {name} must lie between 0 and 1, not {value}")
+                raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+
+    @property
+    def metric(self) -> str:
+        """What the best method is chosen by."""
+        return MACRO_F1 if self.balanced else ACCURACY
+
+    def settings(self) -> dict[str, Any]:
+        """Return the hyperparameters that these options imply."""
+        if not self.balanced:
+            return {}
+        return {"class_weight": _BALANCED, "target_weight": _BALANCED, "select_by": MACRO_F1}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the result depends on, as config.json has it."""
+        return {
+            "methods": list(self.methods),
+            "metric": self.metric,
+            "target": self.target_accuracy,
+            "coverage": self.coverage,
+        }

@@ -1,13 +1,15 @@
-"""A problem: a graph made of tables, its labels, and all it takes to add to it later."""
+"""Problem: a graph read from tables, its labels, and what is needed to add new rows later.
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any
+`NodeProblem` (nodes.py) classifies nodes and `LinkProblem` (links.py) classifies links.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -16,180 +18,195 @@ from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import DataError
-from graphmix.tables import Encoders, Structural, Table, choose_kinds
-from graphmix.tables.stored import is_text, member
+from graphmix.storage.graphs import pack_graph, unpack_graph
+from graphmix.tables.files import TableSource
+from graphmix.tables.stored import is_text, real, text
+from graphmix.workflow.columns import Columns
 
-# Features of which more than this share is not zero are kept as a dense matrix.
-_DENSE = 0.3
-NODES, LINKS = "nodes", "links"
-# How many columns of a kind a sentence names.
-_NAMED = 8
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Columns:
-    """Which columns of the tables mean what; None where it is to be found out.
-
-    Attributes:
-        id: a node's name, in the table of nodes.
-        label: its class.
-        split: its part: train, val or test.
-        source: where an edge begins, in the table of edges.
-        target: where it ends.
-        weight: what it weighs.
-        link_label: its class, where links are classified and not nodes.
-        features: columns to use as features, each with its kind or None; all that can be when empty.
-        ignore: columns not to use.
-        encoding: how text files are encoded.
-    """
-
-    id: str | None = None
-    label: str | None = None
-    split: str | None = None
-    source: str | None = None
-    target: str | None = None
-    weight: str | None = None
-    link_label: str | None = None
-    features: Mapping[str, str | None] = field(default_factory=dict)
-    ignore: tuple[str, ...] = ()
-    encoding: str = "utf-8"
-
-    def to_json(self) -> dict[str, Any]:
-        """Every choice by name."""
-        return asdict(self) | {"features": dict(self.features), "ignore": list(self.ignore)}
-
-    @classmethod
-    def from_json(cls, value: Any) -> "Columns":
-        """Read back what `to_json` gave.
-
-        Raises:
-            DataError: it is something else.
-        """
-        features, ignore = (member(value, name) for name in ("features", "ignore"))
-        if not isinstance(features, dict) or not isinstance(ignore, list) or len(value) != len(fields(cls)):
-            raise DataError("the columns are not as they were written")
-        single = {name: cell for name, cell in value.items() if name not in ("features", "ignore")}
-        named = [*single.values(), *features, *features.values(), *ignore]
-        if not all(name is None or is_text(name) for name in named) or value.get("encoding") is None:
-            raise DataError("a column's name is no text")
-        return cls(features=features, ignore=tuple(ignore), **single)
+Stage = Callable[[str], None]
+Source = TableSource | None
+_ROLES = ("train", "val", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """What tables came to.
+class Grown:
+    """The graph of a problem with new rows after the old ones.
+
+    Attributes:
+        graph: the whole graph; only old rows have labels.
+        names: the columns that name the rows, by heading.
+        first: number of the first new row; 0 if there are no new rows.
+        notes: what was found and done, in sentences.
+    """
+
+    graph: Graph
+    names: dict[str, list[str]]
+    first: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(ABC):
+    """What is to be learned from tables.
 
     Attributes:
         task: "nodes" or "links": what is classified.
-        graph: labels where known, else -1; for links the dual graph.
-        split: the split that was given; None where folds are to be drawn.
-        ids: the nodes' ids, in the order of the table; for links those of the users.
-        encoders: what made features of columns; None without such columns.
-        structural: what made features of the edges; None where columns did.
-        weight_scale: the mean weight of an edge, by which weights were divided; None without weights.
+        graph: its nodes are what is classified; labels are -1 where unknown.
+        split: the given split; None if the labels are to be split into folds.
+        ids: the ids of the nodes; of a link problem, those of the users that the links join.
+        columns: what each column means, the column of ids as it was found: another column of a new table may look like
+            ids.
         notes: what was found and done, in sentences.
-        link_encoders: of links, what made features of the edges' own columns; `encoders` is for their ends.
-        user_x: float32 `[users, width]`, the features of their ends; None where there are none.
-        columns: what the tables' columns meant; the ids' as it was found, since a table to come may have others that
-            look like ids.
     """
 
-    task: str
+    task: ClassVar[str]
+
     graph: Graph
     split: Split | None
     ids: list[str]
-    encoders: Encoders | None
-    structural: Structural | None
-    weight_scale: float | None
-    notes: tuple[str, ...]
-    link_encoders: Encoders | None = None
-    user_x: sp.csr_array | None = None
     columns: Columns = field(default_factory=Columns)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    @abstractmethod
+    def read(
+        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+    ) -> Self:
+        """Read the problem from tables; see `graphmix.workflow.problems.read_problem`."""
+
+    @abstractmethod
+    def row_names(self) -> dict[str, list[str]]:
+        """Return the columns that name the rows to classify, by heading."""
+
+    @abstractmethod
+    def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
+        """Add new tables to the graph; without any, return it as it is.
+
+        Args:
+            nodes: new nodes, with the columns of the table trained on; or None.
+            edges: new edges between new and old nodes, or new links to classify; or None.
+            ignore_unknown: whether to leave out edges to unknown nodes instead of raising an error.
+
+        Raises:
+            DataError: a table is invalid or does not suit the model.
+        """
+
+    @abstractmethod
+    def encoders_json(self) -> dict[str, Any]:
+        """Return what turned columns into features, as JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+        """Add what only this kind of problem has to the `shared` fields."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what model.json says of the problem."""
+        return {
+            "task": self.task,
+            "name": self.graph.name,
+            "classes": list(self.classes),
+            "columns": self.columns.to_json(),
+            "split": None if self.split is None else self.split.name,
+        }
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the graph and the given split as tensors by name."""
+        split = {} if self.split is None else {role: getattr(self.split, role) for role in _ROLES}
+        return pack_graph(self.graph) | split
+
+    @classmethod
+    def from_parts(cls, described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any) -> Self:
+        """Read back what `describe`, `tensors` and `encoders_json` returned, validated like a new problem.
+
+        Raises:
+            KeyError: a value is missing.
+            ValueError: a value is invalid.
+            TypeError: a value has another type.
+        """
+        classes = described["classes"]
+        if not _are_names(classes) or not _are_names(ids):
+            raise ValueError("missing or invalid: classes or ids")
+        graph = unpack_graph(tensors, tuple(classes), text(described, "name"))
+        split = None
+        if described["split"] is not None:
+            split = Split.build(tensors["train"], tensors["val"], tensors["test"], text(described, "split"))
+            split.check(graph)
+        columns = Columns.from_json(described["columns"])
+        shared = {"graph": graph, "split": split, "ids": ids, "columns": columns}
+        return cls._from_parts(shared, described, tensors, encoders)
 
     def splits(self, trials: int, seed: int) -> Split:
-        """The given split, or folds of the labels."""
+        """Return the given split, or else the labels split into folds."""
         return self.split if self.split is not None else fold_split(self.graph, trials, seed)
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes; their numbers if they have none."""
+        return self.graph.class_names or tuple(map(str, range(self.graph.num_classes)))
+
+    @property
+    def labels(self) -> list[str | None]:
+        """The given labels by name `[nodes]`; None where there is none."""
+        return [None if label < 0 else self.classes[label] for label in self.graph.y.tolist()]
+
+    @property
     def known(self) -> Tensor:
-        """The nodes whose labels may be learned from, bool `[nodes]`: all labeled ones, but for a given test set."""
+        """The nodes to learn from, bool `[nodes]`: all labeled ones except a given test set."""
         if self.split is None:
             return self.graph.y != UNKNOWN
         return (self.split.train | self.split.val)[0]
 
     @property
     def learned(self) -> Graph:
-        """The graph with no labels but those that may be learned from."""
+        """The graph with only the labels to learn from."""
         return replace(self.graph, y=torch.where(self.known, self.graph.y, UNKNOWN))
 
 
-def number_classes(labels: Sequence[str | None]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Give every class a number, in the order of its name: the names, and int64 `[nodes]`, -1 where there is none.
+def given_split(name: str, roles: list[str | None], y: NDArray[np.int64]) -> Split:
+    """Make a split from a column of train, val or test `[nodes]`; rows without a label are in no part.
 
-    Whole numbers are in the order of their size.
+    Args:
+        name: the name of the table, for messages.
+        roles: what the column says.
+        y: int64 `[nodes]`, the labels.
+
+    Raises:
+        DataError: no labeled row is left to train on or to select by.
     """
-    names = {label for label in labels if label is not None}
-    numeric = all(_WHOLE.fullmatch(name) for name in names)
-    ordered = tuple(sorted(names, key=lambda name: (int(name), name) if numeric else (0, name)))
-    place = {name: number for number, name in enumerate(ordered)}
-    return ordered, np.array([UNKNOWN if label is None else place[label] for label in labels], dtype=np.int64)
-
-
-def _compact(x: sp.csr_array) -> sp.csr_array | NDArray[np.float32]:
-    """Write features `[nodes, features]` out where few are zero."""
-    full = x.nnz > _DENSE * x.shape[0] * x.shape[1]
-    return x.toarray() if full else x
-
-
-def place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
-    """Give nodes the features that their place in the graph makes."""
-    weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
-    return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
-
-
-def encode(table: Table, used: Collection[str], columns: Columns) -> tuple[Encoders | None, Any, list[str]]:
-    """Make features of a table's columns: what made them, `[rows, features]`, and notes; None without any."""
-    kinds, notes = choose_kinds(table, exclude=used, asked=columns.features, ignore=columns.ignore)
-    encoders = Encoders.fit(table, kinds)
-    if not encoders.width:
-        return None, None, notes
-    encoded = encoders.encode(table)
-    return encoders, _compact(encoded.x), [_listed(kinds), *notes, *encoded.notes]
-
-
-def _listed(kinds: Mapping[str, str]) -> str:
-    """Say which columns are features: `features: year, age (number); title (text)`."""
-    named = []
-    for kind in dict.fromkeys(kinds.values()):
-        columns = [name for name, found in kinds.items() if found == kind]
-        more = len(columns) - _NAMED
-        named.append(", ".join(columns[:_NAMED]) + (f" and {more:,} more" if more > 0 else "") + f" ({kind})")
-    return f"features: {'; '.join(named)}"
-
-
-def name_of(path: Path) -> str:
-    """What to call a graph: its file's name without endings."""
-    return path.name.split(".")[0] or "graph"
+    said, known = np.array([role or "" for role in roles]), y != UNKNOWN
+    train, val, test = (known & (said == role) for role in _ROLES)
+    for role, mask in (("train", train), ("val", val)):
+        if not mask.any():
+            raise DataError(f"{name}: no labeled row has {role!r} in the `split` column; correct it or leave it out")
+    return Split.build(train, val, test, "given")
 
 
 def unused_labels(split: Split | None, y: NDArray[np.int64]) -> list[str]:
-    """Say how many labels a given split has no part for."""
+    """Note how many labels are in no part of a given split."""
     if split is None:
         return []
     unused = int((y != UNKNOWN).sum() - (split.train | split.val | split.test).sum())
     return [f"{unused:,} labels are in no part of the split, and are not used"] if unused else []
 
 
-def given_split(path: Path, roles: Sequence[str | None], y: NDArray[np.int64]) -> Split:
-    """Make a split of what a column says: train, val or test `[nodes]`; rows without a label have no part.
+def graph_name(table: str) -> str:
+    """Return the name of a graph: that of its table without endings."""
+    return table.split(".")[0] or "graph"
+
+
+def stored_share(described: Any, name: str, most: float = 1.0) -> float:
+    """Return a stored number that must be above 0 and below `most`.
 
     Raises:
-        DataError: nothing is left to train on or to select by.
+        DataError: it is missing or out of range.
     """
-    said, known = np.array([role or "" for role in roles]), y != UNKNOWN
-    train, val, test = (known & (said == role) for role in ("train", "val", "test"))
-    for role, mask in (("train", train), ("val", val)):
-        if not mask.any():
-            raise DataError(f"{path.name}: no labeled row has {role!r} in the split column; mend it or leave it out")
-    return Split.build(train, val, test, "given")
+    value = real(described, name)
+    if not 0 < value < most:
+        raise DataError(f"{name} is {value}" + ("" if math.isinf(most) else f", not between 0 and {most:g}"))
+    return value
+
+
+def _are_names(value: Any) -> bool:
+    """Whether a value is a list of different texts."""
+    return isinstance(value, list) and all(map(is_text, value)) and len(set(value)) == len(value)

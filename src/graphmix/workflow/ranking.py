@@ -1,4 +1,4 @@
-"""Which candidate to use, and whether it is better than the others or only luckier."""
+"""Ranking: which candidate to use, and whether its lead is statistically significant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +8,21 @@ import torch
 from graphmix.evaluation.comparison import Difference, compare, compare_macro_f1
 from graphmix.evaluation.heldout import HeldOut
 from graphmix.method import f1
-from graphmix.workflow.candidates import FCN, GRAPHMIX, PROPAGATION, SUPERVISED, Candidate
+from graphmix.training.methods import METHODS
+from graphmix.workflow.candidates import Candidate
 
 ACCURACY, MACRO_F1 = "accuracy", "macro-f1"
-# Among equals the simplest is chosen.
-_SIMPLEST = (PROPAGATION, FCN, SUPERVISED, GRAPHMIX)
 
 
 @dataclass(frozen=True)
 class Placing:
-    """How a candidate did.
+    """The place of a candidate.
 
     Attributes:
         method: its name.
-        accuracy: the share of held-out labels it predicted.
-        macro_f1: the mean over the classes of its F1 on them.
-        behind: how much better the winner is, by what was chosen by; None for the winner.
+        accuracy: the share of held-out labels that it predicts correctly.
+        macro_f1: its mean F1 over the classes on held-out labels.
+        behind: how much better the best candidate is, by the selection metric; None for the best.
     """
 
     method: str
@@ -33,18 +32,21 @@ class Placing:
 
 
 def rank(candidates: Sequence[Candidate], classes: int, metric: str = ACCURACY) -> list[Placing]:
-    """Order candidates by their score on labels they had not seen, the best first.
+    """Order candidates by their score on held-out labels, the best first; of equals the simplest.
 
     Args:
         candidates: judged on the same nodes.
-        classes: how many classes there are.
-        metric: what they are chosen by, "accuracy" or "macro-f1".
+        classes: the number of classes.
+        metric: the selection metric, "accuracy" or "macro-f1".
     """
 
     def score(candidate: Candidate) -> float:
         return accuracy(candidate.held) if metric == ACCURACY else macro_f1(candidate.held, classes)
 
-    ordered = sorted(candidates, key=lambda candidate: (-round(score(candidate), 9), _SIMPLEST.index(candidate.method)))
+    def rank_key(candidate: Candidate) -> tuple[float, int]:
+        return -round(score(candidate), 9), METHODS[candidate.method].report_place
+
+    ordered = sorted(candidates, key=rank_key)
     best = ordered[0]
 
     def behind(candidate: Candidate) -> Difference | None:
@@ -61,11 +63,11 @@ def rank(candidates: Sequence[Candidate], classes: int, metric: str = ACCURACY) 
 
 
 def accuracy(held: HeldOut) -> float:
-    """The share of predictions of held-out labels that are right."""
+    """Return the share of held-out labels that are predicted correctly."""
     return float(held.right.mean())
 
 
 def macro_f1(held: HeldOut, classes: int) -> float:
-    """The mean F1 over the classes that are labels or predicted."""
+    """Return the mean F1 over the classes that occur as labels or predictions."""
     each = f1(torch.from_numpy(held.predicted)[None], torch.from_numpy(held.labels)[None], classes)
     return float(each.nanmean())

@@ -1,4 +1,4 @@
-"""What a graph and its labels are like before anything is trained, and where GraphMix is not likely to help."""
+"""Survey: a graph and its labels in numbers, and warnings where GraphMix is not likely to help."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,9 +12,9 @@ from graphmix.data.structure import EdgeCounts
 from graphmix.errors import DataError
 from graphmix.results.survey import Survey
 
-# Between fewer labeled edges than this, the share that joins one class is anybody's guess.
+# With fewer edges between labeled nodes, the share that joins one class is not known well enough.
 FEWEST_EDGES = 20
-# Adjusted homophily: Cora has 0.8, graphs on which a GCN is no better than a net without edges less than 0.2
+# Adjusted homophily: Cora has 0.8; graphs on which a GCN is no better than a network without edges have less than 0.2
 # (Platonov et al., 2023).
 LEAST_HOMOPHILY = 0.2
 FEWEST_LABELS = 5
@@ -25,15 +25,16 @@ MOST_ISOLATED = 0.5
 _NAMED = 3
 
 
-def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
-    """Look a graph over: no labels but the given nodes' are read, and no edges of a dual graph are listed.
+def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_], *, balanced: bool = False) -> Survey:
+    """Survey a graph; only the labels of the given nodes are read, and the edges of a dual graph are not listed.
 
     Args:
-        graph: the graph, y known at least where `labeled` says so.
-        labeled: bool `[nodes]`, the nodes whose labels may be learned from.
+        graph: the graph.
+        labeled: bool `[nodes]`, the nodes to learn from; their labels must be known.
+        balanced: whether classes will count the same; a warning about unequal classes need not suggest it then.
 
     Raises:
-        DataError: the mask does not fit the graph, or names a node without a label.
+        DataError: the mask has another size, or contains a node without a label.
     """
     mask = labeled.cpu().numpy() if isinstance(labeled, Tensor) else np.asarray(labeled)
     labels = graph.y.cpu().numpy()
@@ -59,7 +60,7 @@ def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_]) -> Survey:
         adjusted_homophily=adjusted,
         reached=float(reached.mean()) if len(reached) else None,
     )
-    return replace(found, warnings=tuple(_warn(found)))
+    return replace(found, warnings=tuple(_warn(found, balanced)))
 
 
 def _homophily(between: EdgeCounts) -> tuple[float | None, float | None, float | None]:
@@ -71,18 +72,18 @@ def _homophily(between: EdgeCounts) -> tuple[float | None, float | None, float |
     return homophily, chance, None if one_class else (homophily - chance) / (1 - chance)
 
 
-def _warn(found: Survey) -> list[str]:
-    return [sentence for reason in (_edges, _neighbours, _labels, _reach) for sentence in reason(found)]
+def _warn(found: Survey, balanced: bool) -> list[str]:
+    return [*_edges(found), *_neighbours(found), *_labels(found, balanced), *_reach(found)]
 
 
 def _edges(found: Survey) -> list[str]:
     if not found.edges:
-        return ["The graph has no edges: there is nothing for GraphMix to learn from but the features."]
+        return ["The graph has no edges: GraphMix can only learn from the features."]
     if found.isolated > MOST_ISOLATED * found.nodes:
         isolated = f"{found.isolated:,} of {found.nodes:,} nodes have no edge"
-        return [f"{isolated}: for those only their features count, and the graph cannot help."]
+        return [f"{isolated}: they are predicted by their features alone, and the graph cannot help."]
     if found.mean_degree < 1:
-        return [f"A node has {found.mean_degree:.1f} neighbours on average: few edges carry little from node to node."]
+        return [f"A node has {found.mean_degree:.1f} neighbours on average: so few edges carry little information."]
     return []
 
 
@@ -93,7 +94,7 @@ def _neighbours(found: Survey) -> list[str]:
         edges = f"{found.labeled_edges:,} edge{'s join' if found.labeled_edges != 1 else ' joins'} two labeled nodes"
         if found.labeled_edges >= FEWEST_EDGES:
             edges += ", all of one class"
-        return [f"{edges}: that is too little to tell whether neighbours are of one class, as GraphMix expects."]
+        return [f"{edges}: too few to tell whether neighbours tend to have the same class, which GraphMix assumes."]
     if found.adjusted_homophily < LEAST_HOMOPHILY:
         share = f"{found.homophily:.0%} of the {found.labeled_edges:,} edges between labeled nodes join one class"
         expected = "neighbours say little about a node's class, and features alone may do as well"
@@ -101,12 +102,12 @@ def _neighbours(found: Survey) -> list[str]:
     return []
 
 
-def _labels(found: Survey) -> list[str]:
+def _labels(found: Survey, balanced: bool) -> list[str]:
     counts = dict(zip(found.class_names, found.class_counts, strict=True))
     said = []
     none = [name for name, count in counts.items() if count == 0]
     if none:
-        said.append(f"No node is labeled {_listed(none)}: what has no label is never predicted.")
+        said.append(f"No node is labeled {_listed(none)}: a class without labels is never predicted.")
     few = [f"{name} ({count})" for name, count in counts.items() if 0 < count < FEWEST_LABELS]
     if few:
         said.append(f"Fewer than {FEWEST_LABELS} labels: {_listed(few)}; such a class is hard to learn and to check.")
@@ -114,7 +115,8 @@ def _labels(found: Survey) -> list[str]:
     smallest = min(counts, key=lambda name: counts[name] or found.nodes)
     if counts[largest] > MOST_UNEQUAL * counts[smallest] > 0:
         unequal = f"{largest} has {counts[largest]:,} labels and {smallest} {counts[smallest]:,}"
-        said.append(f"{unequal}: with labels so unequal GraphMix can do worse than a plain GNN; try --balanced.")
+        hint = "" if balanced else "; try `balanced`"
+        said.append(f"{unequal}: with labels so unequal GraphMix can do worse than a plain GNN{hint}.")
     if found.labeled > MOST_LABELED * found.nodes:
         known = f"{found.labeled:,} of {found.nodes:,} nodes are labeled"
         said.append(f"{known}: GraphMix gains from unlabeled nodes, and few are left.")
@@ -124,9 +126,7 @@ def _labels(found: Survey) -> list[str]:
 def _reach(found: Survey) -> list[str]:
     if not found.edges or found.reached is None or found.reached >= LEAST_REACHED:
         return []
-    return [
-        f"Labels reach {found.reached:.0%} of the unlabeled nodes in two steps: most nodes are told little by them."
-    ]
+    return [f"Labels reach {found.reached:.0%} of the unlabeled nodes in two steps: most nodes learn little from them."]
 
 
 def _listed(names: list[str]) -> str:
@@ -137,7 +137,7 @@ def _listed(names: list[str]) -> str:
 def _check(graph: Graph, mask: NDArray[Any], labels: NDArray[np.int64]) -> None:
     if mask.shape != (graph.num_nodes,) or mask.dtype != np.bool_:
         form = f"{mask.dtype} {list(mask.shape)}"
-        raise DataError(f"the labeled nodes must be a mask bool [{graph.num_nodes}], but they are {form}")
+        raise DataError(f"the labeled nodes must be a mask, bool [{graph.num_nodes}], but they are {form}")
     unknown = np.flatnonzero(mask & (labels < 0))
     if len(unknown):
         raise DataError(f"node {unknown[0]} is among the labeled nodes, but its label is unknown (-1)")

@@ -5,11 +5,9 @@ import pytest
 import torch
 
 from graphmix.errors import DataError
-from graphmix.evaluation.heldout import HeldOut
-from graphmix.workflow.folder import _made_by
-from graphmix.workflow.nodes import read_problem
-from graphmix.workflow.packing import pack_held, pack_problem, unpack_held, unpack_problem
-from graphmix.workflow.problem import Columns
+from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.problems import read_problem, stored_problem
 
 NODES = "id,y,word,part\n" + "".join(f"n{n},{n % 2},k{n % 9},{('train', 'val', 'test')[n % 3]}\n" for n in range(18))
 EDGES = "source,target,weight,sign\n" + "".join(f"n{n},n{n * 5 % 18},{n + 1},{'+-'[n % 2]}\n" for n in range(18))
@@ -19,17 +17,6 @@ def problem(folder, **chosen):
     (folder / "n.csv").write_text(NODES)
     (folder / "e.csv").write_text(EDGES)
     return read_problem(folder / "n.csv", folder / "e.csv", Columns(**chosen))
-
-
-def described(made):
-    return {
-        "task": made.task,
-        "name": made.graph.name,
-        "classes": list(made.graph.class_names),
-        "split": None if made.split is None else made.split.name,
-        "weight_scale": made.weight_scale,
-        "columns": made.columns.to_json(),
-    }
 
 
 CHOICES = [
@@ -44,8 +31,9 @@ CHOICES = [
 @pytest.mark.parametrize("chosen", CHOICES)
 def test_a_problem_comes_back(tmp_path, chosen):
     made = problem(tmp_path, **chosen)
-    back = unpack_problem(described(made), pack_problem(made), _made_by(made), {"ids": made.ids})
-    for name in ("task", "ids", "encoders", "structural", "weight_scale", "link_encoders"):
+    back = stored_problem(made.describe(), made.tensors(), made.encoders_json(), made.ids)
+    assert type(back) is type(made)
+    for name in vars(made).keys() - {"graph", "split", "notes", "user_x"}:
         assert getattr(back, name) == getattr(made, name), name
     assert (back.graph.num_classes, back.graph.class_names) == (made.graph.num_classes, made.graph.class_names)
     assert torch.equal(back.graph.y, made.graph.y)
@@ -62,9 +50,7 @@ def test_a_problem_comes_back(tmp_path, chosen):
     else:
         assert torch.equal(back.split.test, made.split.test)
         assert back.split.name == made.split.name
-    if made.user_x is None:
-        assert back.user_x is None
-    else:
+    if getattr(made, "user_x", None) is not None:
         np.testing.assert_array_equal(back.user_x.toarray(), made.user_x.toarray())
 
 
@@ -84,9 +70,9 @@ def test_a_problem_comes_back(tmp_path, chosen):
 )
 def test_a_description_is_checked(tmp_path, what, value):
     made = problem(tmp_path, label="y")
-    told = described(made) | {what: value}
+    told = made.describe() | {what: value}
     with pytest.raises((DataError, ValueError)):
-        unpack_problem(told, pack_problem(made), _made_by(made), {"ids": made.ids})
+        stored_problem(told, made.tensors(), made.encoders_json(), made.ids)
 
 
 def change(tensor, value):
@@ -113,17 +99,17 @@ def change(tensor, value):
 )
 def test_numbers_that_point_nowhere_are_refused(tmp_path, chosen, name, value):
     made = problem(tmp_path, **chosen)
-    packed = pack_problem(made)
+    packed = made.tensors()
     packed[name] = change(packed[name], value)
     with pytest.raises((DataError, ValueError)):
-        unpack_problem(described(made), packed, _made_by(made), {"ids": made.ids})
+        stored_problem(made.describe(), packed, made.encoders_json(), made.ids)
 
 
 @pytest.mark.parametrize("ids", [["a"], ["n0"] * 18, list(range(18)), "n" * 18])
 def test_ids_are_as_many_as_nodes_and_differ(tmp_path, ids):
     made = problem(tmp_path, label="y")
     with pytest.raises(ValueError, match="ids"):
-        unpack_problem(described(made), pack_problem(made), _made_by(made), {"ids": ids})
+        stored_problem(made.describe(), made.tensors(), made.encoders_json(), ids)
 
 
 def held():

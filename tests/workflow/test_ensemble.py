@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.models import BACKBONES
+from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.workflow.candidates import PROPAGATION, try_method
-from graphmix.workflow.model import Model
+from graphmix.workflow.ensemble import Ensemble
 
 LABELS = np.zeros(40, dtype=np.int64)
 # Twenty sure and right, ten less sure and right, ten as sure and wrong.
@@ -20,7 +23,7 @@ NEW = np.array([[0.95, 0.05], [0.7, 0.3], [0.45, 0.55]])
 def model(probabilities=CONFIDENT, labels=LABELS, temperature=1.0):
     right = (probabilities.argmax(axis=1) == labels).astype(float)
     held = HeldOut(np.arange(len(labels)), labels, probabilities, right)
-    return Model(PROPAGATION, Config(), ("a", "b"), {}, held, temperature)
+    return Ensemble(PROPAGATION, Config(), ("a", "b"), {}, held, temperature)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_classes_are_ordered_by_probability_and_equals_by_number():
 @pytest.mark.parametrize("value", [0, 1, -1, 1.5, float("nan"), float("inf")])
 def test_targets_and_coverages_that_cannot_be(value):
     for given in ((value, 0.9), (0.9, value)):
-        with pytest.raises(ConfigError, match="between 0 and 1"):
+        with pytest.raises(ConfigError, match="must be above 0 and below 1"):
             model().decide(NEW, *given)
 
 
@@ -97,7 +100,7 @@ def test_a_model_is_made_of_a_candidate_and_calibrated_on_what_it_held_out():
     split = Split.build(third == 0, third == 1, third == 2, "given")
     config = Config(trials=2, epochs=60, hidden=4)
     tried = try_method("supervised", graph, split, config, device="cpu")
-    made = Model.from_candidate(tried, config, ("a", "b"))
+    made = Ensemble.from_candidate(tried, config, ("a", "b"))
     assert (made.method, made.config.method, made.held) == ("supervised", "supervised", tried.held)
     np.testing.assert_array_equal(tried.held.nodes, np.flatnonzero(third == 1))
     # What the weights predict is the candidate's prediction, each logit divided by the temperature that fits best.
@@ -110,3 +113,24 @@ def test_a_model_is_made_of_a_candidate_and_calibrated_on_what_it_held_out():
         return -(at - np.log(np.exp(at).sum(axis=1, keepdims=True)))[np.arange(len(at)), tried.held.labels].mean()
 
     assert loss(made.temperature) <= min(loss(made.temperature * 1.01), loss(made.temperature / 1.01)) + 1e-9
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "unet"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_without_edges_a_row_does_not_depend_on_its_place(backbone, sparse):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(101, 37)) * (rng.random((101, 37)) < 0.3)
+    config = Config(trials=2, backbone=backbone, hidden=5, heads=2)
+    drawn = BACKBONES[backbone].create(Streams.from_seeds([0, 1]), (37, 5, 3), **config.options())
+    weights = {name: weight.detach() for name, weight in drawn.weights.items()}
+    held = HeldOut(*(np.zeros(1, dtype=np.int64),) * 2, np.full((1, 3), 1 / 3), np.zeros(1))
+    ensemble = Ensemble("supervised", config, ("a", "b", "c"), weights, held, 1.0)
+
+    def predicted(rows):
+        given = sp.csr_array(x[rows]) if sparse else x[rows]
+        return ensemble.probabilities(Graph.build(given, [[], []], np.full(len(rows), -1), 3, normalise=False))
+
+    order, some = rng.permutation(101), np.arange(3, 20)
+    expected = predicted(np.arange(101))
+    np.testing.assert_allclose(predicted(order), expected[order], rtol=1e-12)
+    np.testing.assert_allclose(predicted(some), expected[some], rtol=1e-12)

@@ -1,0 +1,163 @@
+"""Ensemble: the networks of one method, averaged and calibrated."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from graphmix.baselines import propagate
+from graphmix.data import Graph
+from graphmix.errors import ConfigError, DataError
+from graphmix.evaluation.calibration import (
+    FEWEST_FITTED,
+    abstention_threshold,
+    apply_temperature,
+    conformal_sets,
+    conformal_threshold,
+    fit_temperature,
+)
+from graphmix.evaluation.heldout import HeldOut, ensemble
+from graphmix.models import BACKBONES
+from graphmix.streams import Streams
+from graphmix.training import Config
+from graphmix.training.loop import predict_proba
+from graphmix.training.methods import METHODS
+from graphmix.workflow.candidates import Candidate, check_methods
+from graphmix.workflow.problem import stored_share
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """The networks of one method, whose mean prediction is calibrated.
+
+    Attributes:
+        method: what was trained, one of `graphmix.workflow.candidates.CANDIDATES`.
+        config: the hyperparameters.
+        classes: the names of the classes, in the order of the probabilities.
+        weights: name to tensor `[trials, ...]`; empty for label propagation.
+        held: its held-out predictions, before calibration.
+        temperature: what the logits are divided by.
+    """
+
+    method: str
+    config: Config
+    classes: tuple[str, ...]
+    weights: dict[str, Tensor]
+    held: HeldOut
+    temperature: float
+
+    @classmethod
+    def from_candidate(cls, candidate: Candidate, config: Config, classes: tuple[str, ...]) -> "Ensemble":
+        """Calibrate the networks of a candidate on its held-out predictions."""
+        held = candidate.held
+        # The calibration error is measured with four fifths of the labels: if these are too few, do not calibrate.
+        enough = 4 * len(held.labels) >= 5 * FEWEST_FITTED
+        temperature = fit_temperature(held.probabilities, held.labels) if enough else 1.0
+        weights = {} if candidate.fit is None else candidate.fit.weights
+        own = config if candidate.fit is None else candidate.fit.config
+        return cls(candidate.method, own, classes, weights, candidate.held, temperature)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what model.json says of the ensemble."""
+        return {"method": self.method, "config": self.config.to_dict(), "temperature": self.temperature}
+
+    @classmethod
+    def from_parts(
+        cls, described: Any, weights: dict[str, Tensor], held: dict[str, HeldOut], graph: Graph
+    ) -> "Ensemble":
+        """Read back what `describe` returned, with the weights and the held-out predictions by method.
+
+        Raises:
+            KeyError: a value is missing.
+            ValueError: a value is invalid, or the weights are those of another network.
+        """
+        (method,) = check_methods([described["method"]])
+        config = Config.from_dict(described["config"])
+        temperature = stored_share(described, "temperature", math.inf)
+        made = cls(method, config, graph.class_names or (), weights, held[method], temperature)
+        made._check_weights(graph.num_features)
+        return made
+
+    def probabilities(self, graph: Graph) -> NDArray[np.float64]:
+        """Return calibrated class probabilities of every node: `[nodes, classes]`, rows sum to 1.
+
+        Label propagation uses the labels in `graph.y`.
+        """
+        return self.calibrate(ensemble(self._predict(graph)))
+
+    def calibrate(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Divide the logits of averaged probabilities `[nodes, classes]` by the temperature."""
+        return apply_temperature(probabilities, self.temperature)
+
+    @cached_property
+    def held_calibrated(self) -> NDArray[np.float64]:
+        """Calibrated probabilities of the held-out labels: `[held, classes]`."""
+        return self.calibrate(self.held.probabilities)
+
+    def decide(self, probabilities: NDArray[np.float64], target: float, coverage: float) -> "Decisions":
+        """Decide what to predict of each node, and whether to abstain.
+
+        Args:
+            probabilities: calibrated, `[nodes, classes]`, as `probabilities` returns them.
+            target: the accuracy that predictions must have, or else abstain; above 0 and below 1.
+            coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
+        """
+        for name, value in (("target_accuracy", target), ("coverage", coverage)):
+            if not 0 < value < 1:
+                raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+        level = abstention_threshold(self.held_calibrated, self.held.labels, target)
+        threshold = conformal_threshold(self.held_calibrated, self.held.labels, coverage)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        confidence = np.take_along_axis(probabilities, order[:, :1], axis=1)[:, 0]
+        abstain = np.ones(len(probabilities), dtype=np.bool_) if level is None else confidence < level
+        return Decisions(order, probabilities, abstain, conformal_sets(probabilities, threshold), level, threshold)
+
+    def _check_weights(self, features: int) -> None:
+        """Raise a `DataError` unless the weights have the shapes that the hyperparameters imply."""
+        expected: dict[str, tuple[int, ...]] = {}
+        if not METHODS[self.method].baseline:
+            sizes = (features, self.config.hidden, len(self.classes))
+            # The meta device has shapes and no values.
+            streams = Streams.from_seeds(range(self.config.trials), "meta")
+            network = BACKBONES[self.config.backbone]
+            drawn = network.create(streams, sizes, bias=self.config.bias, **self.config.options())
+            expected = {name: tuple(weight.shape) for name, weight in drawn.weights.items()}
+        if {name: tuple(weight.shape) for name, weight in self.weights.items()} != expected:
+            raise DataError(f"the weights are not those of such a {self.config.backbone}")
+
+    def _predict(self, graph: Graph) -> Tensor:
+        if METHODS[self.method].baseline:
+            return propagate(graph, (graph.y >= 0)[None])
+        network = BACKBONES[self.config.backbone](self.weights, **self.config.options())
+        if graph.num_edges == 0:
+            # Without edges a row's prediction depends on that row alone. In float32 it would also depend, by about
+            # 1e-8, on the row's place: matrix products sum rows at the edge of a block in another order.
+            network = replace(network, weights={name: weight.double() for name, weight in self.weights.items()})
+            x = graph.x
+            graph = graph.with_x(x.double() if isinstance(x, Tensor) else replace(x, values=x.values.double()))
+        return predict_proba(network, self.config, graph)
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What is predicted of nodes, and how certain it is.
+
+    Attributes:
+        order: int64 `[nodes, classes]`, the classes of each node, the most probable first.
+        probabilities: float64 `[nodes, classes]`.
+        abstain: bool `[nodes]`, where the confidence is too low for the target accuracy.
+        sets: bool `[nodes, classes]`, the prediction sets.
+        level: the lowest confidence that meets the target accuracy; None if none does.
+        threshold: the largest 1 - probability of a class in a set.
+    """
+
+    order: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    abstain: NDArray[np.bool_]
+    sets: NDArray[np.bool_]
+    level: float | None
+    threshold: float

@@ -1,0 +1,194 @@
+"""fit_tables: the same model from files and from memory, with or without a folder, watched or not."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import graphmix
+from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.fitting import fit_tables
+from graphmix.workflow.model import load_model
+from graphmix.workflow.options import FitOptions
+from graphmix.workflow.watching import Watcher
+from small_tables import pairs, rows, tree, write_edges, write_nodes
+
+pd = pytest.importorskip("pandas")
+QUICK = {"trials": 3, "epochs": 3, "hidden": 4}
+OPTIONS = FitOptions(methods=("supervised", "label-propagation"), device="cpu")
+
+
+def frames():
+    nodes = pd.DataFrame(rows()).replace("", None)
+    return nodes, pd.DataFrame(pairs(), columns=["source", "target"])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    return write_nodes(folder / "nodes.csv"), write_edges(folder / "edges.csv")
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    return fit_tables(*files, label="topic", options=OPTIONS, **QUICK)
+
+
+def test_tables_in_memory_give_the_model_of_the_files(model):
+    nodes, edges = frames()
+    for tables in ((nodes, edges), (pa.Table.from_pandas(nodes), pa.Table.from_pandas(edges))):
+        other = fit_tables(*tables, label="topic", options=OPTIONS, **QUICK)
+        assert other.predict().columns == model.predict().columns
+        assert other.problem.ids == model.problem.ids
+
+
+def test_predictions_in_every_form(model, tmp_path):
+    predictions = model.predict()
+    frame = predictions.to_pandas()
+    assert len(frame) == len(predictions) == 36
+    assert frame["id"].tolist() == [f"p{number}" for number in range(36)]
+    assert frame["predicted"].isin(["AI", "DB", "ML"]).all()
+    assert frame["abstain"].sum() == predictions.abstained
+    assert predictions.to_arrow().column_names == list(frame.columns)
+    predictions.write(tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["probability"].tolist() == pytest.approx(frame["probability"].tolist())
+
+
+def test_new_rows_from_memory(model):
+    new = pd.DataFrame([{**rows()[0], "id": "q1"}, {**rows()[1], "id": "q2"}])
+    edges = pd.DataFrame({"source": ["q1", "q2"], "target": ["p0", "q1"]})
+    predictions = model.predict(new, edges)
+    assert predictions.columns["id"] == ["q1", "q2"]
+    assert len(model.predict(new, edges, everything=True)) == 38
+    assert predictions.notes
+    # No 18 labels can promise that: every class is in every set.
+    assert {len(held.split(";")) for held in model.predict(coverage=0.999).columns["set"]} == {3}
+    with pytest.raises(DataError, match="row 1 of nodes: node 'p0' was there at training"):
+        model.predict(pd.DataFrame(rows()[:1]))
+
+
+def test_it_is_shown_in_a_line(model):
+    assert repr(model) == f"TableModel('nodes': {model.ensemble.method}, 36 nodes, 3 classes)"
+
+
+def test_advice_with_ids_and_reasons(model):
+    advice = model.advise(4, device="cpu")
+    assert len(advice.label_next) == 4
+    unlabeled = {row["id"] for row in rows() if not row["topic"]}
+    assert set(advice.label_next.columns["id"]) <= unlabeled
+    assert all("neighbours" in reason for reason in advice.label_next.columns["reason"])
+    assert set(advice.suspects.columns["id"]).isdisjoint(unlabeled)
+    assert list(advice.suspects.to_pandas().columns)[:3] == ["id", "label", "suggested"]
+    with pytest.raises(ConfigError, match="`count` must be at least 1"):
+        model.advise(0)
+
+
+def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_path):
+    model.save(tmp_path / "saved")
+    loaded = load_model(tmp_path / "saved")
+    assert loaded.predict().columns == model.predict().columns
+    assert loaded.metrics == json.loads(json.dumps(model.metrics))
+    assert loaded.notes == model.notes == model.problem.notes
+    fit_tables(*files, label="topic", out=tmp_path / "fitted", options=OPTIONS, **QUICK)
+    saved, fitted = tree(tmp_path / "saved"), tree(tmp_path / "fitted")
+    # The folder of a fit has the files of a saved model, and what was tried besides.
+    assert [name for name in saved if saved[name] != fitted[name]] == ["metrics.json"]
+    assert {name.split("/")[0] for name in fitted} - saved.keys() == {"candidates", "config.json", "predictions.csv"}
+    with pytest.raises(RunError, match=r"holds other files \(candidates\)"):
+        model.save(tmp_path / "fitted")
+
+
+def test_a_saved_model_is_replaced(model, files, tmp_path):
+    model.save(tmp_path)
+    other = fit_tables(*files, label="topic", options=FitOptions(methods=("fcn",), device="cpu"), **QUICK)
+    other.save(tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.ensemble.method == "fcn"
+    assert loaded.metrics["chosen"] == "fcn"
+    np.testing.assert_array_equal(
+        loaded.ensemble.probabilities(loaded.problem.learned), other.ensemble.probabilities(other.problem.learned)
+    )
+    assert len(list(tmp_path.iterdir())) == 7
+
+
+def test_what_a_watcher_is_told(files):
+    class Noting(Watcher):
+        def __init__(self):
+            self.told, self.epochs = [], []
+
+        def stage(self, name):
+            self.told.append(name)
+
+        def understood(self, problem, survey):
+            self.told.append((problem.task, survey.labeled))
+
+        def method(self, name, config):
+            self.told.append((name, config.epochs))
+            return self.epochs.append
+
+    watch = Noting()
+    fit_tables(*files, label="topic", options=OPTIONS, watch=watch, **QUICK)
+    stages = ["reading", "encoding", ("nodes", 18), "training", ("supervised", 3), ("label-propagation", 3), "writing"]
+    assert watch.told == stages
+    assert {step.epoch for step in watch.epochs} == {1, 2, 3}
+
+
+def test_the_library_prints_nothing(files, capfd):
+    fit_tables(*files, label="topic", options=OPTIONS, **QUICK).predict()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_links_from_memory():
+    links = pd.DataFrame(
+        [{"from": f"u{n % 6}", "to": f"u{n * n % 5}", "sign": ("good", "bad", None)[n % 3]} for n in range(30)]
+    )
+    model = fit_tables(None, links, columns=Columns(link_label="sign"), options=OPTIONS, **QUICK)
+    predictions = model.predict()
+    assert list(predictions.columns)[:3] == ["source", "target", "label"]
+    assert predictions.columns["source"][:2] == ["u0", "u1"]
+    assert len(predictions) == 30
+
+
+def test_a_balanced_fit_is_not_told_to_balance(files):
+    class Noting(Watcher):
+        def understood(self, problem, survey):
+            self.survey = survey
+
+    nodes, edges = frames()
+    nodes["topic"] = ["AI" if number < 20 else "DB" if number < 23 else None for number in range(36)]
+    told = []
+    for balanced in (False, True):
+        watch = Noting()
+        options = FitOptions(methods=("label-propagation",), balanced=balanced, device="cpu")
+        model = fit_tables(nodes, edges, label="topic", options=options, watch=watch)
+        assert (model.ensemble.config.class_weight == "balanced") is balanced
+        assert model.metrics["chosen_by"] == ("macro-f1" if balanced else "accuracy")
+        told.append([warning for warning in watch.survey.warnings if "so unequal" in warning])
+    assert "try `balanced`" in told[0][0]
+    assert "`balanced`" not in told[1][0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"label": "topic", "epocs": 3}, "there is no hyperparameter 'epocs'; there are backbone"),
+        ({"label": "topic", "method": "fcn"}, "`options` chooses the methods"),
+        ({"label": "topic", "epochs": 0}, "`epochs` must be at least 1"),
+        ({"label": "topic", "columns": Columns(label="venue")}, "`label` is 'topic', but the columns say 'venue'"),
+        ({"label": "topic", "options": FitOptions(resume=True)}, "give that folder as `out`"),
+        ({}, "`label`"),
+        ({"label": "nothing"}, "has no column 'nothing'"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be(files, given, message):
+    with pytest.raises((ConfigError, DataError), match=message) as raised:
+        fit_tables(*files, **given)
+    assert "--" not in str(raised.value)
+
+
+def test_it_is_exported():
+    assert graphmix.fit_tables is fit_tables
+    assert graphmix.load_model is load_model

@@ -1,0 +1,105 @@
+"""Models that older versions wrote load, and predict what those versions predicted."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import graphmix as command
+from graphmix import GraphMixClassifier
+from graphmix.errors import RunError
+from graphmix.workflow.links import LinkProblem
+from graphmix.workflow.model import load_model
+from graphmix.workflow.nodes import NodeProblem
+from small_tables import tree
+
+OLD = Path(__file__).parents[1] / "old_files"
+MODELS = {"model-folds": NodeProblem, "model-split": NodeProblem, "model-links": LinkProblem}
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def same(found, expected):
+    """Compare two tables of predictions; another machine may round the last of six digits otherwise."""
+    assert [list(row) for row in found] == [list(row) for row in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        for name, cell in theirs.items():
+            if name.endswith("probability"):
+                assert float(ours[name]) == pytest.approx(float(cell), abs=2e-6)
+            else:
+                assert ours[name] == cell, (name, ours, theirs)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_format_1_predicts_what_it_did(tmp_path, name):
+    result = command("predict", OLD / name, "--all", "-o", tmp_path / "out.csv")
+    assert result.returncode == 0, result.stderr
+    same(read(tmp_path / "out.csv"), read(OLD / f"{name}.predicted.csv"))
+
+
+@pytest.mark.parametrize(("name", "kind"), MODELS.items())
+def test_a_model_of_format_1_is_saved_as_it_is_now(tmp_path, name, kind):
+    model = load_model(OLD / name)
+    assert type(model.problem) is kind
+    assert model.metrics == json.loads((OLD / name / "metrics.json").read_text())
+    model.save(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "model.json").read_text())["format"] == 2
+    again = load_model(tmp_path / "new")
+    assert again.predict().columns == model.predict().columns
+    assert again.metrics == model.metrics
+    assert again.notes == model.notes
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_files_of_format_1_are_checked(tmp_path, name):
+    folder = shutil.copytree(OLD / name, tmp_path / "model")
+    content = (folder / "ids.json").read_bytes()
+    (folder / "ids.json").write_bytes(content.replace(b"a", b"b") + b" ")
+    with pytest.raises(RunError, match=r"ids\.json is not the file that was written"):
+        load_model(folder)
+
+
+def test_an_old_classifier_predicts_what_it_did(tmp_path):
+    classifier = GraphMixClassifier.load(OLD / "classifier")
+    np.testing.assert_allclose(classifier.predict_proba(), np.load(OLD / "classifier-expected.npy"), rtol=1e-5)
+    stored = json.loads((OLD / "classifier" / "classifier.json").read_text())
+    assert classifier.classes_.tolist() == stored["classes"]
+    parameters = classifier.get_params()
+    assert {name: parameters[name] for name in stored["parameters"]} == stored["parameters"]
+    model = load_model(OLD / "classifier")
+    assert model.predict().columns["predicted"] == [str(label) for label in classifier.predict()]
+
+
+def test_a_save_replaces_an_old_classifier(tmp_path):
+    folder = shutil.copytree(OLD / "classifier", tmp_path / "model")
+    expected = GraphMixClassifier.load(folder)
+    expected.save(folder)
+    held = tree(folder)
+    assert "model.json" in held
+    assert not [name for name in held if name.startswith(("classifier", "tensors"))]
+    np.testing.assert_array_equal(GraphMixClassifier.load(folder).predict_proba(), expected.predict_proba())
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"tensors": "../../../etc/passwd"}, "has no SHA-256"),
+        ({"tensors": "0" * 64}, "cannot be read"),
+        ({"format": 2}, "written by a newer graphmix"),
+        ({"temperature": -1.0}, "temperature is -1.0"),
+    ],
+)
+def test_a_damaged_old_classifier_is_refused(tmp_path, damage, message):
+    from graphmix.storage.description import OWN, description_checksum
+
+    folder = shutil.copytree(OLD / "classifier", tmp_path / "model")
+    described = json.loads((folder / "classifier.json").read_text()) | damage
+    (folder / "classifier.json").write_text(json.dumps(described | {OWN: description_checksum(described)}))
+    with pytest.raises(RunError, match=message):
+        load_model(folder)
