@@ -162,7 +162,7 @@ def test_macro_f1_rises_where_classes_are_uneven(method):
 @pytest.mark.parametrize("name", ["class_weight", "target_weight"])
 @pytest.mark.parametrize("method", ["graphmix", "fcn-mixup"])
 def test_a_loss_that_is_not_linear_in_its_targets_takes_no_weights(name, method):
-    with pytest.raises(ConfigError, match="need the loss cross-entropy"):
+    with pytest.raises(ConfigError, match="needs the loss cross-entropy"):
         Config.for_dataset("", reading="released", method=method, **{name: "balanced"})
     # Only the FCN's loss of these two is ever binary.
     assert Config.for_dataset("", reading="released", method="supervised", **{name: "balanced"}).reading == "released"
@@ -178,7 +178,7 @@ def test_records_older_than_the_weights_are_read_as_they_were(tmp_path):
     write_json(run.folder / "results.json", kept)
     assert load_run(run.folder).fit.config == config
     write_json(run.folder / "results.json", {name: value for name, value in kept.items() if name != "alpha"})
-    with pytest.raises(RunError, match="does not hold a whole run: the hyperparameter `alpha` is missing"):
+    with pytest.raises(RunError, match="does not hold a complete run: the hyperparameter `alpha` is missing"):
         load_run(run.folder)
 
 

@@ -117,6 +117,13 @@ class Config:
         added=True,
         help="Whether the loss on predicted targets gives all classes the same weight, counted anew in each step",
     )
+    target_confidence: float = setting(
+        0.0,
+        at_least=0,
+        below=1,
+        added=True,
+        help="Predicted probability below which a node gets no target; 0 gives every node one",
+    )
 
     def __post_init__(self) -> None:
         for name, rules in HYPERPARAMETERS.items():
@@ -125,7 +132,7 @@ class Config:
                 object.__setattr__(self, name, check_value(name, value, rules))
         self._fill_in_ramp()
         self._check_reading()
-        self._check_class_weights()
+        self._check_target_weights()
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str | None = None, **given: Any) -> Self:
@@ -206,12 +213,13 @@ class Config:
                 "those of a reading"
             )
 
-    def _check_class_weights(self) -> None:
-        weighted = "balanced" in (self.class_weight, self.target_weight)
-        if weighted and METHODS[self.method].mixes and self.fcn_loss != _PLAIN_LOSS:
-            raise ConfigError(
-                f"`class_weight` and `target_weight` need the loss {_PLAIN_LOSS}, but `fcn_loss` is {self.fcn_loss!r}"
-            )
+    def _check_target_weights(self) -> None:
+        # The binary loss takes a target of less weight for a target of fewer classes.
+        if not METHODS[self.method].mixes or self.fcn_loss == _PLAIN_LOSS:
+            return
+        for name in ("class_weight", "target_weight", "target_confidence"):
+            if getattr(self, name) != HYPERPARAMETERS[name].default:
+                raise ConfigError(f"`{name}` needs the loss {_PLAIN_LOSS}, but `fcn_loss` is {self.fcn_loss!r}")
 
 
 HYPERPARAMETERS = settings_of(Config)

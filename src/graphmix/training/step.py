@@ -186,7 +186,8 @@ def predict_targets(
     """Average the GNN's predictions over K dropout passes and sharpen them (Algorithm 1, lines 6 to 10).
 
     Returns:
-        `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes.
+        `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes. A row is 0, and adds nothing
+        to the loss, where no class has a mean probability of at least `target_confidence`.
     """
     # Picking rows in every pass costs more than the softmax it saves when most nodes are wanted anyway.
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
@@ -199,8 +200,10 @@ def predict_targets(
         # One by one: the order of the sum, and so its rounding, must not depend on how the passes are grouped.
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
             total = total + single
-    mean = total / config.perturbations
-    targets = sharpen(nodes.of(mean) if most else mean, config.temperature)
+    mean = nodes.of(total / config.perturbations) if most else total / config.perturbations
+    targets = sharpen(mean, config.temperature)
+    if config.target_confidence > 0:
+        targets = targets * (mean.amax(dim=2, keepdim=True) >= config.target_confidence)
     return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
 
 
