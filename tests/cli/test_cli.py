@@ -102,7 +102,7 @@ def test_trials_with_masks_of_their_own(tmp_path):
         (["train", "synthetic", "--trials", "0"], ["trials", "must be at least 1"]),
         (["train", "synthetic", "--chunk", "0"], ["chunk", "must be a whole number from 1 up, not 0"]),
         (["train", "synthetic", "--device", "abacus"], ["there is no device 'abacus'"]),
-        (["train", "synthetic", "--device", "cuda:99"], ["device 'cuda:99'"]),
+        (["train", "synthetic", "--device", "cuda:99"], ["device", "'cuda:99'"]),
         (["train", "synthetic", "--colour", "red"], ["--colour"]),
         (["train"], ["dataset"]),
         (["train", "nowhere.npz"], ["nowhere.npz"]),
