@@ -30,7 +30,7 @@ def test_a_run_folder(run_folder: Path) -> None:
     assert cell.details.embedding is not None
     assert len(cell.details.embedding.x) == 60
     assert cell.command is not None
-    assert cell.command.startswith("graphmix train cora --split public --method graphmix")
+    assert cell.command.startswith("graphmix train cora --method graphmix")
     assert "--no-bias" in cell.command
     assert "--pool-ratios 0.5,0.5" in cell.command
     assert "predictor" not in cell.command

@@ -50,7 +50,7 @@ def test_what_is_given_wins():
     gat = usual_config(Sized(100, 10, 2), backbone="gat")
     assert (gat.hidden, gat.learning_rate, gat.hidden_dropout) == (8, 0.005, 0.2)
     assert usual_config(Sized(100, 10, 2), backbone="gat", hidden=4).hidden == 4
-    with pytest.raises(ConfigError, match="epochs must be at least 1"):
+    with pytest.raises(ConfigError, match="`epochs` must be at least 1"):
         usual_config(Sized(100, 10, 2), epochs=0)
 
 
