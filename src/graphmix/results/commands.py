@@ -10,6 +10,7 @@ from graphmix.training.methods import METHODS
 # Always written: what a run is. Of the other settings, those that differ from what `Config.for_dataset` fills in.
 _NAMED = ("method", "trials", "seed", "backbone", "reading")
 _PUBLIC = "public"
+_BASELINES = tuple(name for name, method in METHODS.items() if method.baseline)
 
 
 def rerun_command(run: Mapping[str, Any]) -> str | None:
@@ -33,9 +34,8 @@ def train_command(run: Mapping[str, Any]) -> str:
     for name, value in named.items():
         # The first seed is 0 unless told otherwise.
         words += option(name, value) if name != "seed" or value else []
-    method = named.get("method")
-    if method is None or not METHODS[method].baseline:
-        words += _differences(dataset, named, run)
+    if named.get("method") not in _BASELINES:
+        words += _differences(dataset, run)
     return shlex.join(words)
 
 
@@ -47,8 +47,10 @@ def option(name: str, value: Any) -> list[str]:
     return [f"--{flag}", ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
 
 
-def _differences(dataset: str, named: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    usual = Config.for_dataset(dataset, **named)
+def _differences(dataset: str, run: Mapping[str, Any]) -> list[str]:
+    # A later version may have written a network or a reading that this one does not know.
+    known = {name: run[name] for name in ("backbone", "reading") if run.get(name) in HYPERPARAMETERS[name].choices}
+    usual = Config.for_dataset(dataset, **known)
     words = []
     for name in HYPERPARAMETERS:
         written = None if name in _NAMED or run.get(name) is None else option(name, run[name])
