@@ -19,6 +19,7 @@ import torch
 
 from graphmix.data import Dataset, load
 from graphmix.errors import DataError
+from graphmix.experiments.records import source_commit
 from graphmix.training import Config, fit
 from plain import PlainTrial
 
@@ -37,6 +38,7 @@ def main() -> None:
         "device": device_name(options.device),
         "threads": options.threads,
         "torch": torch.__version__,
+        "commit": options.commit or source_commit(),
         "rows": rows,
     }
     if options.device == "cuda":
@@ -58,6 +60,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--trials", type=int, default=40, help="trials of ours, as many at once as the device takes")
     parser.add_argument("--plain-epochs", type=int, default=8, help="epochs of the plain implementation; half heads")
+    parser.add_argument("--commit", help="what the code is at; asks git when not given")
     parser.add_argument("--out", type=Path, help="also write the JSON here")
     return parser.parse_args()
 

@@ -198,7 +198,6 @@ class _Object:
     def __init__(self, cls: Any):
         self._cls = cls
         self._parts = [(part, self._part_reader(part)) for part in parts(cls)]
-        self._keys = _keys(cls)
         self._problems = getattr(cls, "problems", None)
 
     def __call__(self, raw: Any, scope: Scope) -> Any:
