@@ -23,10 +23,10 @@ demo: $(READY)  ## train GCN and GraphMix(GCN) on Citeseer and compare
 	$(BIN)/graphmix demo
 
 test: $(READY)  ## run the tests; real-data ones need GRAPHMIX_DATA
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --doctest-modules --doctest-ignore-import-errors src tests
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal --doctest-modules --doctest-ignore-import-errors src tests
 
-slow: $(READY)  ## the tests that take minutes
-	$(ONE_THREAD) $(BIN)/python -m pytest -m slow tests
+slow: $(READY)  ## the tests that take minutes, and those that draw at random with more draws
+	$(ONE_THREAD) THOROUGH=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal -m 'slow or hypothesis' tests
 
 check: lint types imports test  ## everything CI runs
 

@@ -17,6 +17,8 @@ from typing import Any
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import load, split_seeds
 from graphmix.results.runs import describe
+from graphmix.results.wording import spread_of
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training import Config, fit
 from graphmix.training.devices import choose_device
@@ -67,18 +69,15 @@ def run(cell: Cell, options: argparse.Namespace) -> Cell:
     graph, split = load(cell["dataset"], seeds=split_seeds(trials, splits))
     started = time.perf_counter()
     if cell["method"] in BASELINES:
-        results = judge(cell["method"], graph, split, trials=trials)
+        found = judge(cell["method"], graph, split, trials=trials)
     else:
         choices = {name: value for name, value in cell.items() if name in Config.__dataclass_fields__}
         trained = fit(graph, split, Config.for_dataset(cell["dataset"], **choices), device=options.device)
-        results = describe(trained, graph, split, choose_device(options.device))
+        found = describe(trained, graph, split, choose_device(options.device))
     wall = time.perf_counter() - started
-    shown = "  ".join(
-        f"{name} {results[f'test_{name}_mean']:.2f} ± {results[f'test_{name}_std']:.2f}"
-        for name in ("accuracy", "macro_f1", "rarest_f1")
-    )
+    shown = "  ".join(f"{name} {spread_of(found, f'test_{name}')}" for name in ("accuracy", "macro_f1", "rarest_f1"))
     print(*cell.values(), "|", shown, f"| {wall:.1f} s", flush=True)
-    return results | cell
+    return to_json(found) | cell
 
 
 def parse() -> argparse.Namespace:

@@ -8,7 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from graphmix.cli.fit import outcome_lines, outcome_table
-from graphmix.report.recommendation import recommend
+from graphmix.results.fit import FitMetrics
+from graphmix.results.reader import parse
+from graphmix.results.recommendation import recommend
+from results_page import commit_of
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -17,10 +20,12 @@ def cora_fit() -> str:
     """What `graphmix fit` printed on Cora."""
     record = _read("fit-cora-cpu.json")
     console = Console(file=io.StringIO(), width=100, color_system=None)
-    console.print(outcome_table(record["metrics"]))
-    for line in (recommend(record["metrics"]), *outcome_lines(record["metrics"])):
+    metrics = parse(FitMetrics, record["metrics"], RESULTS / "fit-cora-cpu.json")
+    console.print(outcome_table(metrics))
+    for line in (recommend(metrics), *outcome_lines(metrics)):
         console.print(line, markup=False, highlight=False)
-    return f"```text\n{console.file.getvalue()}```\n\n{_made(record)}"
+    printed = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    return f"```text\n{printed}\n```\n\n{_made(record)}"
 
 
 def cora_score() -> str:
@@ -145,7 +150,7 @@ def own() -> str:
         f"| accuracy on papers that came after training; had they been there | {new['new_mean']:.2f}; "
         f"{new['transductive_mean']:.2f} |",
         f"| calibration error, before → after (Cora, Citeseer, Pubmed) | {errors} |",
-        f"| right class in the sets for 90 % (likewise) | {covered} |",
+        f"| coverage of the 90 % prediction sets, same datasets | {covered} |",
         "",
         f"Ten networks each. {_made(record)}",
     ]
@@ -154,7 +159,9 @@ def own() -> str:
 
 def _made(record: dict[str, Any]) -> str:
     machine = record.get("machine") or record["device"]
-    return f"{machine}, torch {record['versions']['torch']}, commit {record['commit']}; `{record['command']}`.\n"
+    return (
+        f"{machine}, torch {record['versions']['torch']}, {commit_of(record.get('commit'))}; `{record['command']}`.\n"
+    )
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ part asks for fewer, the borrowed minutes are why. Parts run one after another: 
 """
 
 import argparse
-import json
 import shlex
 import shutil
 import sys
@@ -21,6 +20,10 @@ from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.runner import Stage, reproduce
 from graphmix.experiments.spec import Spec, load_spec, names
+from graphmix.results import formats
+from graphmix.results.reader import read_file
+from graphmix.results.record import Record
+from graphmix.results.wording import spread_of
 
 # Lists of (spec, cells, trials); None is the paper's number.
 PARTS: dict[str, list[tuple[str, str, int | None]]] = {
@@ -98,18 +101,8 @@ class Log:
         if stage.step is None and not stage.part and 0 < stage.place != self.place:
             self.place = stage.place
             cell = stage.entries[stage.place - 1]
-            run = cell["run"] or {}
-            shown = f"{run.get(f'{stage.spec.metric}_mean')} ± {run.get(f'{stage.spec.metric}_std')}"
-            print(
-                "  ",
-                cell["row"],
-                cell["column"],
-                cell["reading"],
-                shown,
-                run.get("seconds"),
-                cell["error"] or "",
-                flush=True,
-            )
+            seconds = None if cell.run is None else cell.run.seconds
+            print("  ", *cell.place, spread_of(cell.run, stage.spec.metric), seconds, cell.error or "", flush=True)
 
 
 def collect(options: argparse.Namespace) -> None:
@@ -122,8 +115,8 @@ def collect(options: argparse.Namespace) -> None:
         (record,) = reproduce(
             [load_spec(spec)], asked, options.out, device="cpu", commit=options.commit, stored_only=True
         )
-        done = sum(cell["status"] == "done" for cell in record["cells"])
-        print(f"{spec}: {done} of {sum(cell['status'] != 'quoted' for cell in record['cells'])} cells")
+        own = sum(cell.status != "quoted" for cell in record.cells)
+        print(f"{spec}: {numbers(record)} of {own} cells")
 
 
 def refresh(options: argparse.Namespace) -> None:
@@ -132,12 +125,12 @@ def refresh(options: argparse.Namespace) -> None:
         path = options.out / f"{spec.name}.json"
         if not path.exists():
             continue
-        old = json.loads(path.read_text(encoding="utf-8"))
-        command = old["command"] if runs(spec, old["command"]) else None
+        old = read_file(Record, path, formats.RECORD)
+        command = old.command if old.command is not None and runs(spec, old.command) else None
         (new,) = reproduce(
-            [spec], Asked(), options.out, device="cpu", commit=old["made"]["commit"], stored_only=True, command=command
+            [spec], Asked(), options.out, device="cpu", commit=old.made["commit"], stored_only=True, command=command
         )
-        print(f"{spec.name}: {numbers(new)} of {numbers(old)} cells kept; {new['command']}")
+        print(f"{spec.name}: {numbers(new)} of {numbers(old)} cells kept; {new.command}")
 
 
 def runs(spec: Spec, command: str) -> bool:
@@ -151,9 +144,9 @@ def runs(spec: Spec, command: str) -> bool:
     return True
 
 
-def numbers(record: dict) -> int:
+def numbers(record: Record) -> int:
     """How many cells of a record are done."""
-    return sum(cell["status"] == "done" for cell in record["cells"])
+    return sum(cell.status == "done" for cell in record.cells)
 
 
 def parse() -> argparse.Namespace:

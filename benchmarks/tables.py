@@ -4,8 +4,8 @@
     python benchmarks/tables.py --check  only say whether something does
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
-for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md; docs/results.md is written
-whole (results_page.py).
+for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
+docs/howto/hyperparameters.md; docs/results.md is written whole (results_page.py).
 """
 
 import argparse
@@ -20,17 +20,21 @@ from pathlib import Path
 from rich.console import Console
 
 from findings import FINDINGS
-from graphmix.cli.board import tally
 from graphmix.cli.screen import results_table
-from graphmix.experiments.names import title
+from graphmix.results.names import title
+from graphmix.results.reader import parse
+from graphmix.results.run import RunResult
+from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
-from results_page import page, read_records, signed, spread, verdict
+from results_page import commit_of, page, read_records, signed, verdict
+from settings_table import SETTINGS_TABLES
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGE = HERE.parent / "docs" / "results.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
+SETTINGS_PAGE = HERE.parent / "docs" / "howto" / "hyperparameters.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -43,12 +47,13 @@ def main() -> None:
         README: render(README.read_text(), TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
         OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
+        SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         RESULTS_PAGE: page(),
     }
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""
         if new != old and options.check:
-            sys.exit(f"{path.name} differs from the results files; run python benchmarks/tables.py")
+            sys.exit(f"{path.name} differs from the results files or the code; run python benchmarks/tables.py")
         if new != old:
             path.write_text(new)
 
@@ -61,31 +66,35 @@ def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
 def demo() -> str:
     """What `graphmix demo` printed."""
     record = read("demo-cpu.json")
+    runs = [parse(RunResult, run, HERE / "results" / "demo-cpu.json") for run in record["runs"]]
     console = Console(file=io.StringIO(), width=90, color_system=None)
-    console.print(results_table(record["runs"], record["title"]))
+    console.print(results_table(runs, record["title"]))
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    return "```\n" + "\n".join(lines) + "\n```\n"
+    made = f"{runs[0].device}, torch {runs[0].versions['torch']}, {commit_of(record.get('commit'))}; `graphmix demo`."
+    return "```\n" + "\n".join(lines) + f"\n```\n\n{made}\n"
 
 
 def headline() -> str:
     """GCN and GraphMix(GCN) on the standard split, every dataset and reading."""
     (record,) = read_records("standard-split")
     lines = ["| dataset | method | paper | reading `paper` | reading `released` |", "|---|---|---|---|---|"]
-    cells = {(cell["column"], cell["row"], cell["reading"]): cell for cell in record["cells"]}
-    for column in record["columns"]:
+    cells = {(cell.column, cell.row, cell.reading): cell for cell in record.cells}
+    for column in record.columns:
         for row in ("GCN", "GraphMix(GCN)"):
-            ours = [cells[column, row, reading] for reading in record["readings"]]
-            paper = f"{ours[0]['paper']['mean']:.2f} ± {ours[0]['paper']['std']:.2f}"
-            shown = " | ".join(f"{spread(cell, record['metric'])} ({signed(cell)}, {verdict(cell)})" for cell in ours)
+            ours = [cells[column, row, reading] for reading in record.readings]
+            paper = spread(ours[0].paper.mean, ours[0].paper.std)
+            shown = " | ".join(
+                f"{spread_of(cell.run, record.metric)} ({signed(cell)}, {verdict(cell)})" for cell in ours
+            )
             lines.append(f"| {column} | {row} | {paper} | {shown} |")
-    some = cells[record["columns"][0], "GCN", "paper"]
+    some = cells[record.columns[0], "GCN", "paper"]
     lines += [
         "",
         "Test accuracy in percent, mean ± standard deviation at the epoch with the best validation accuracy; in "
         "brackets the difference from the paper and the verdict. "
-        f"{some['run']['trials']} trials each, as in the paper. {some['run']['device']}, "
-        f"torch {some['run']['versions']['torch']}, commit {some['commit']}; "
-        f"`{record['command']}`.",
+        f"{some.run.trials} trials each, as in the paper. {some.run.device}, "
+        f"torch {some.run.versions['torch']}, {commit_of(some.outcome.commit)}; "
+        f"`{record.command}`.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -93,11 +102,13 @@ def headline() -> str:
 def tallies() -> str:
     """How many cells of every table came out how."""
     lines = ["| table or figure | in the paper | what came out |", "|---|---|---|"]
-    for record in read_records():
-        if record["kind"] == "table":
-            missing = sum(cell["status"] == "to do" for cell in record["cells"])
+    records = read_records()
+    for record in records:
+        if record.kind == "table":
+            missing = sum(cell.status == "to do" for cell in record.cells)
             rest = f"; {missing} not run" if missing else ""
-            lines.append(f"| [{record['title']}](docs/results.md) | {record['source']} | {tally([record])}{rest} |")
+            lines.append(f"| [{record.title}](docs/results.md) | {record.source} | {tally([record])}{rest} |")
+    lines += ["", f"Cells that stand in two tables counted once: {tally(records)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -110,15 +121,13 @@ def wrapped() -> str:
         plain, mixed = by[network, "supervised"], by[network, "graphmix"]
         gain = mixed["test_accuracy_mean"] - plain["test_accuracy_mean"]
         error = math.sqrt(sum(cell["test_accuracy_std"] ** 2 / cell["trials"] for cell in (plain, mixed)))
-        shown = " | ".join(
-            f"{cell['test_accuracy_mean']:.2f} ± {cell['test_accuracy_std']:.2f}" for cell in (plain, mixed)
-        )
+        shown = " | ".join(spread(cell["test_accuracy_mean"], cell["test_accuracy_std"]) for cell in (plain, mixed))
         lines.append(f"| {network} | {shown} | {gain:+.2f} | {error:.2f} |")
     some = record["cells"][0]
     lines += [
         "",
         f"Citeseer, public split, {some['trials']} trials of {some['epochs']} epochs, nothing tuned. {some['device']}, "
-        f"torch {some['versions']['torch']}, commit {some['commit'][:13]}; `benchmarks/wrapped.py`.",
+        f"torch {some['versions']['torch']}, {commit_of(some['commit'][:13])}; `benchmarks/wrapped.py`.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -132,11 +141,12 @@ def speed() -> str:
             figures = f"{row['ours_ms']:.3f} | {row['plain_ms']:.1f} | {row['ratio']:.0f}"
             lines.append(f"| {record['device']} | {row['dataset']} | {title(row['method'], 'gcn')} | {figures} |")
     whole = records[1]["hundred_trials"]
+    commits = dict.fromkeys(commit_of(record.get("commit")) for record in records)
     lines += [
         "",
         f"100 trials × 2,000 epochs of GraphMix(GCN) on Cora took {whole['seconds']:.1f} s on the "
         f"{records[1]['device']}, with {whole['peak_gib']:.2f} GiB of its memory at the peak. "
-        "`make bench`, `benchmarks/results/bench-*.json`.",
+        f"`make bench`, `benchmarks/results/bench-*.json`; {' and '.join(commits)}.",
     ]
     return "\n".join(lines) + "\n"
 

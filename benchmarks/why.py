@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from graphmix import Config, Graph, Split, fit, load
 from graphmix.experiments.records import source_commit
 from graphmix.results.runs import describe
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 
@@ -58,7 +59,7 @@ def main() -> None:
             few = {"alpha": 0.1} if train in (5, 10) else {}
             config = Config.for_dataset(dataset, method=method, trials=options.trials, epochs=options.epochs, **few)
             trained = fit(graph, split, config, device=options.device)
-            results = describe(trained, graph, split, choose_device(options.device))
+            results = to_json(describe(trained, graph, split, choose_device(options.device)))
             last = [round(100 * value, 4) for value in trained.history.test_accuracy[:, -1].tolist()]
             record["cells"].append({"name": name, "test_accuracy_last_epoch": last} | results)
             write_json(options.out, record)

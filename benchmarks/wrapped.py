@@ -19,6 +19,7 @@ from torch_geometric import nn as pyg
 from graphmix.data import load
 from graphmix.models import wrap
 from graphmix.results.runs import describe
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training import Config, fit
 from graphmix.training.devices import choose_device
@@ -139,7 +140,7 @@ def main() -> None:
             started = time.perf_counter()
             trained = fit(graph, split, config, model=wrapped, device=options.device)
             wall = time.perf_counter() - started
-            cell = describe(trained, graph, split, choose_device(options.device))
+            cell = to_json(describe(trained, graph, split, choose_device(options.device)))
             record["cells"].append(cell | {"network": name, "mix_at": mix_at, "commit": options.commit})
             write_json(options.out, record)
             mean, std = cell["test_accuracy_mean"], cell["test_accuracy_std"]

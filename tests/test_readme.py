@@ -49,7 +49,7 @@ def test_the_tables_are_made_from_the_results():
 def tables(monkeypatch):
     monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     yield importlib.import_module("tables")
-    for name in ("tables", "findings", "own_tables", "results_page"):
+    for name in ("tables", "findings", "own_tables", "results_page", "settings_table"):
         sys.modules.pop(name, None)
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,6 +22,9 @@ from graphmix.analysis.bound import (
     searching,
 )
 from graphmix.method import sharpen
+from graphmix.results.reader import parse
+from graphmix.results.record import Bound, Estimate
+from graphmix.results.writer import to_json
 from graphmix.training.step import unsupervised_weight
 
 TRIALS = 2
@@ -44,7 +48,7 @@ def result():
 
 
 def at(result, alpha, gamma):
-    return next(point for point in result["points"] if (point["alpha"], point["gamma"]) == (alpha, gamma))
+    return next(point for point in result.points if (point.alpha, point.gamma) == (alpha, gamma))
 
 
 def untrained(**choices):
@@ -130,8 +134,8 @@ def test_the_least_of_the_candidates_is_by_gamma_and_by_trial():
 
 def test_without_mixup_a_small_gamma_leaves_nothing_to_lose(result):
     point = at(result, 0.0, 0.1)
-    assert point["fcn_loss"]["mean"] < 0.05
-    assert point["V"] < -0.9 * result["threshold"]
+    assert point.fcn_loss.mean < 0.05
+    assert point.excess < -0.9 * result.threshold
 
 
 def test_mixed_pairs_of_two_classes_cannot_be_fitted(result):
@@ -141,30 +145,30 @@ def test_mixed_pairs_of_two_classes_cannot_be_fitted(result):
         share = graph.y[train].bincount() / LABELED
         # E[min(λ, 1 - λ)] is 5/16 for λ ~ Beta(2, 2); a mixed target of two classes costs at least that.
         floors.append(5 / 16 * (1 - share.square().sum()).item())
-    losses = at(result, 2.0, 0.1)["fcn_loss"]["trials"]
+    losses = at(result, 2.0, 0.1).fcn_loss.trials
     for loss, floor in zip(losses, floors, strict=True):
         # Measured on 10 draws of 24 pairs, which differ from the mean by a few hundredths.
         assert floor - 0.06 < loss < floor + 0.15
-    assert min(losses) > max(at(result, 0.0, 0.1)["fcn_loss"]["trials"])
+    assert min(losses) > max(at(result, 0.0, 0.1).fcn_loss.trials)
 
 
 def test_one_class_for_all_nodes_caps_the_infimum_whatever_gamma(result):
     graph, split, _ = problem()
     caps = [1 - (graph.y[train].bincount().max() / LABELED).item() for train in split.train]
     for alpha in (0.0, 2.0):
-        for loss, cap in zip(at(result, alpha, 1000.0)["fcn_loss"]["trials"], caps, strict=True):
+        for loss, cap in zip(at(result, alpha, 1000.0).fcn_loss.trials, caps, strict=True):
             assert loss < cap + 0.06
 
 
 def test_the_infimum_grows_with_gamma(result):
     for alpha in (0.0, 2.0):
-        small, large = (at(result, alpha, gamma)["fcn_loss"]["trials"] for gamma in (0.1, 1000.0))
+        small, large = (at(result, alpha, gamma).fcn_loss.trials for gamma in (0.1, 1000.0))
         assert all(first <= second for first, second in zip(small, large, strict=True))
 
 
 def test_one_gamma_is_helped_by_the_networks_of_another():
     alone, beside = run([1.0], [20.0], epochs=12), run([1.0], [1.0, 20.0], epochs=12)
-    pairs = zip(at(alone, 1.0, 20.0)["fcn_loss"]["trials"], at(beside, 1.0, 20.0)["fcn_loss"]["trials"], strict=True)
+    pairs = zip(at(alone, 1.0, 20.0).fcn_loss.trials, at(beside, 1.0, 20.0).fcn_loss.trials, strict=True)
     assert all(more <= less for less, more in pairs)
 
 
@@ -210,7 +214,7 @@ def test_a_net_that_can_tell_all_nodes_apart_follows_any_signs():
     y = torch.arange(31) % 3
     graph, split = nodes_alone(torch.eye(31), y)
     config = Config(trials=1, epochs=60, learning_rate=0.1, hidden=32)
-    found = estimate(graph, split, config, alphas=[0.0], gammas=[0.1], device="cpu")["rademacher"]["mean"]
+    found = estimate(graph, split, config, alphas=[0.0], gammas=[0.1], device="cpu").rademacher.mean
     # No network can do better than err on all nodes with +1 and on no other.
     assert found == pytest.approx(1.0, abs=1e-5)
 
@@ -219,7 +223,7 @@ def test_a_net_that_sees_no_difference_can_only_choose_a_class():
     y = torch.arange(61) % 3
     graph, split = nodes_alone(torch.ones(61, 4), y)
     config = Config(trials=1, epochs=30, learning_rate=0.05)
-    found = estimate(graph, split, config, alphas=[0.0], gammas=[0.1], device="cpu")["rademacher"]["mean"]
+    found = estimate(graph, split, config, alphas=[0.0], gammas=[0.1], device="cpu").rademacher.mean
     signs, _ = draw_signs(Task.build(graph, split, config), Streams.from_seeds([0]))
     choices = [2 / 60 * (signs[0] * ((y[:60] != label).float() - 0.5)).sum().item() for label in range(3)]
     assert min(abs(found - choice) for choice in choices) < 1e-5
@@ -236,31 +240,31 @@ def test_taking_half_off_changes_no_mean():
 
 
 def test_the_estimate_lies_between_chance_and_its_largest(result):
-    assert all(0.3 < found <= 1.00001 for found in result["rademacher"]["trials"])
+    assert all(0.3 < found <= 1.00001 for found in result.rademacher.trials)
 
 
 # The whole
 
 
 def test_it_is_what_results_files_hold(result):
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert parse(Bound, json.loads(json.dumps(to_json(result), allow_nan=False)), Path("record.json")) == result
     fields = "m unlabeled grid delta c concentration threshold rademacher points"
-    assert list(result) == fields.split()
-    assert (result["m"], result["unlabeled"], result["grid"], result["delta"], result["c"]) == (24, 96, 4, 0.05, 1.0)
-    assert result["threshold"] == pytest.approx(4 * result["concentration"], abs=3e-6)
-    grid = [(point["alpha"], point["gamma"]) for point in result["points"]]
+    assert list(to_json(result)) == fields.split()
+    assert (result.m, result.unlabeled, result.grid, result.delta, result.c) == (24, 96, 4, 0.05, 1.0)
+    assert result.threshold == pytest.approx(4 * result.concentration, abs=3e-6)
+    grid = [(point.alpha, point.gamma) for point in result.points]
     assert grid == [(0.0, 0.1), (0.0, 1000.0), (2.0, 0.1), (2.0, 1000.0)]
-    for point in result["points"]:
-        assert list(point) == ["alpha", "gamma", "fcn_loss", "V", "bound"]
-        assert list(point["bound"]) == ["0", "1"]
-        for term in (point["fcn_loss"], result["rademacher"]):
-            assert list(term) == ["mean", "std", "trials"]
-            assert term["mean"] == pytest.approx(sum(term["trials"]) / TRIALS, abs=2e-6)
-            assert term["std"] == pytest.approx(abs(term["trials"][0] - term["trials"][1]) / math.sqrt(2), abs=3e-6)
-        assert point["V"] == pytest.approx(point["fcn_loss"]["mean"] - result["threshold"], abs=3e-6)
-        without = result["rademacher"]["mean"] + result["concentration"]
-        assert point["bound"]["0"] == pytest.approx(without, abs=3e-6)
-        assert point["bound"]["1"] == pytest.approx(without - point["V"], abs=3e-6)
+    for point in result.points:
+        assert list(to_json(point)) == ["alpha", "gamma", "fcn_loss", "V", "bound"]
+        assert list(point.bound) == ["0", "1"]
+        for term in (point.fcn_loss, result.rademacher):
+            assert list(to_json(term)) == ["mean", "std", "trials"]
+            assert term.mean == pytest.approx(sum(term.trials) / TRIALS, abs=2e-6)
+            assert term.std == pytest.approx(abs(term.trials[0] - term.trials[1]) / math.sqrt(2), abs=3e-6)
+        assert point.excess == pytest.approx(point.fcn_loss.mean - result.threshold, abs=3e-6)
+        without = result.rademacher.mean + result.concentration
+        assert point.bound["0"] == pytest.approx(without, abs=3e-6)
+        assert point.bound["1"] == pytest.approx(without - point.excess, abs=3e-6)
 
 
 def test_a_trial_among_others_is_the_trial_alone():
@@ -268,12 +272,8 @@ def test_a_trial_among_others_is_the_trial_alone():
     together = estimate(graph, split, config, alphas=[1.0], gammas=[1.0], device="cpu")
     own = Split.build(*(mask[1:] for mask in (split.train, split.val, split.test)))
     alone = estimate(graph, own, replace(config, trials=1, seed=1), alphas=[1.0], gammas=[1.0], device="cpu")
-    assert alone["rademacher"] == {
-        "mean": together["rademacher"]["trials"][1],
-        "std": None,
-        "trials": together["rademacher"]["trials"][1:],
-    }
-    assert alone["points"][0]["fcn_loss"]["trials"] == together["points"][0]["fcn_loss"]["trials"][1:]
+    assert alone.rademacher == Estimate(together.rademacher.trials[1], None, together.rademacher.trials[1:])
+    assert alone.points[0].fcn_loss.trials == together.points[0].fcn_loss.trials[1:]
 
 
 def test_again_it_is_the_same_however_many_trials_run_at_once(monkeypatch):
@@ -297,11 +297,11 @@ def test_other_networks_and_readings_have_terms_too():
     for choices in ({"backbone": "gat", "hidden": 4, "heads": 2}, {"reading": "released"}):
         config = Config.for_dataset("", trials=TRIALS, epochs=3, **choices)
         found = estimate(graph, split, config, alphas=[1.0], gammas=[1.0], device="cpu")
-        assert 0 < found["points"][0]["fcn_loss"]["mean"] < 2
+        assert 0 < found.points[0].fcn_loss.mean < 2
 
 
 def test_even_weights_without_bounds_give_finite_terms():
-    assert math.isfinite(run([1.0], [1.0], epochs=8, learning_rate=1e25)["points"][0]["bound"]["1"])
+    assert math.isfinite(run([1.0], [1.0], epochs=8, learning_rate=1e25).points[0].bound["1"])
 
 
 @pytest.mark.parametrize(
@@ -332,6 +332,6 @@ def test_cuda_finds_what_the_cpu_finds():
     there, here = (
         estimate(graph, split, config, alphas=[0.0, 1.0], gammas=[1.0], device=device) for device in ("cuda", "cpu")
     )
-    assert there["rademacher"]["mean"] == pytest.approx(here["rademacher"]["mean"], abs=0.1)
-    for point, expected in zip(there["points"], here["points"], strict=True):
-        assert point["V"] == pytest.approx(expected["V"], abs=0.1)
+    assert there.rademacher.mean == pytest.approx(here.rademacher.mean, abs=0.1)
+    for point, expected in zip(there.points, here.points, strict=True):
+        assert point.excess == pytest.approx(expected.excess, abs=0.1)

@@ -14,6 +14,7 @@ from graphmix.analysis import details, embedding, hidden_states, soft_rank
 from graphmix.analysis.details import MOST_EPOCHS, curves
 from graphmix.analysis.hidden import class_soft_ranks, project
 from graphmix.evaluation.reliability import reliability_diagram
+from graphmix.results.writer import to_json
 
 
 @pytest.fixture(scope="module")
@@ -51,23 +52,23 @@ def test_hidden_states_are_those_before_the_last_layer(trained):
 def test_an_embedding_says_what_each_point_is(trained):
     run, graph, split = trained
     laid = embedding(run, graph, split, trial=2)
-    assert laid["node"] == list(range(150))
-    assert laid["label"] == graph.y.tolist()
+    assert laid.node == tuple(range(150))
+    assert list(laid.label) == graph.y.tolist()
     probabilities = run.predict_proba(graph)[2]
-    assert laid["predicted"] == probabilities.argmax(1).tolist()
-    assert laid["confidence"] == pytest.approx((100 * probabilities.max(1).values).tolist(), abs=0.06)
+    assert list(laid.predicted) == probabilities.argmax(1).tolist()
+    assert laid.confidence == pytest.approx((100 * probabilities.max(1).values).tolist(), abs=0.06)
     for role, mask in (("train", split.train), ("val", split.val), ("test", split.test)):
-        assert [said == role for said in laid["role"]] == mask[0].tolist()
+        assert [said == role for said in laid.role] == mask[0].tolist()
     assert embedding(run, graph, split, trial=2) == laid
-    assert np.std(laid["x"]) > 1
+    assert np.std(laid.x) > 1
 
 
 def test_of_many_nodes_some_are_drawn_the_same_every_time(trained):
     run, graph, split = trained
     laid = embedding(run, graph, split, most=40)
-    assert len(laid["node"]) == len(set(laid["node"])) == 40
-    assert laid["nodes"] == 150
-    assert laid["node"] == sorted(laid["node"]) == embedding(run, graph, split, most=40)["node"]
+    assert len(laid.node) == len(set(laid.node)) == 40
+    assert laid.nodes == 150
+    assert list(laid.node) == sorted(laid.node) == list(embedding(run, graph, split, most=40).node)
 
 
 def test_groups_far_apart_stay_apart():
@@ -88,18 +89,18 @@ def test_degenerate_states_are_laid_out_all_the_same(hidden):
 def test_curves_are_means_and_bands_over_trials(trained):
     run, *_ = trained
     drawn = curves(run)
-    assert drawn["epochs"] == list(range(1, 31))
+    assert drawn.epochs == tuple(range(1, 31))
     val = 100 * run.history.val_accuracy.double()
-    assert drawn["val_accuracy"]["mean"] == pytest.approx(val.mean(0).tolist(), abs=0.006)
+    assert drawn.val_accuracy.mean == pytest.approx(val.mean(0).tolist(), abs=0.006)
     low, high = np.quantile(run.history.train_loss.double(), [0.1, 0.9], axis=0)
-    assert drawn["train_loss"]["low"] == pytest.approx(low.tolist(), abs=1e-4)
-    assert drawn["train_loss"]["high"] == pytest.approx(high.tolist(), abs=1e-4)
+    assert drawn.train_loss.low == pytest.approx(low.tolist(), abs=1e-4)
+    assert drawn.train_loss.high == pytest.approx(high.tolist(), abs=1e-4)
 
 
 def test_long_curves_are_thinned_but_keep_their_ends():
     graph, split = synthetic(nodes=60, classes=2, features=10, labels_per_class=3)
     run = fit(graph, split, Config(method="supervised", trials=1, epochs=MOST_EPOCHS + 37), device="cpu")
-    epochs = curves(run)["epochs"]
+    epochs = curves(run).epochs
     assert (len(epochs), epochs[0], epochs[-1]) == (MOST_EPOCHS, 1, MOST_EPOCHS + 37)
 
 
@@ -108,8 +109,8 @@ def test_details_are_json_even_of_a_network_out_of_numbers():
     run = fit(graph, split, Config(method="supervised", trials=2, epochs=9, learning_rate=1e29), device="cpu")
     assert not run.history.loss.isfinite().all()
     summed = details(run, graph, split, ("embedding", "soft-rank"))
-    json.dumps(summed, allow_nan=False)
-    assert None in summed["curves"]["train_loss"]["mean"]
+    json.dumps(to_json(summed), allow_nan=False)
+    assert None in summed.curves.train_loss.mean
 
 
 def test_calibration_error_by_hand():
@@ -118,16 +119,16 @@ def test_calibration_error_by_hand():
     counts[0, 13] = torch.tensor([10, 9.0, 6])
     counts[0, 8] = torch.tensor([10, 6.0, 6])
     diagram = reliability_diagram(counts)
-    assert diagram["ece"] == pytest.approx(15.0)
-    assert diagram["confidence"][13] == 90.0
-    assert diagram["accuracy"][13] == 60.0
-    assert diagram["accuracy"][0] is None
+    assert diagram.ece == pytest.approx(15.0)
+    assert diagram.confidence[13] == 90.0
+    assert diagram.accuracy[13] == 60.0
+    assert diagram.accuracy[0] is None
 
 
 def test_confusion_and_reliability_are_of_the_test_nodes(trained):
     run, graph, split = trained
     summed = details(run, graph, split)
     test = int(split.test.sum())
-    assert sum(map(sum, summed["confusion"])) == sum(summed["reliability"]["count"]) == 3 * test
-    right = sum(summed["confusion"][place][place] for place in range(3))
+    assert sum(map(sum, summed.confusion)) == sum(summed.reliability.count) == 3 * test
+    right = sum(summed.confusion[place][place] for place in range(3))
     assert right / (3 * test) == pytest.approx(run.test_accuracy.mean().item(), abs=1e-6)

@@ -41,13 +41,13 @@ def test_positive_pointwise_mutual_information_by_hand():
 def test_communities_are_found_from_the_edges_alone():
     graph, split = two_communities()
     results = judge("deepwalk", graph, split, trials=2)
-    assert min(results["test_accuracy"]) > 95
+    assert min(results.test_accuracy.values) > 95
     probabilities = deepwalk(graph, split, [0])[0]
     for role in ("val", "test"):
         mask = getattr(split, role)[0]
         right = (probabilities.argmax(1) == graph.y)[mask].float().mean().item()
-        assert results[f"{role}_accuracy"][0] == pytest.approx(100 * right, abs=1e-3)
-    assert results["backbone"] is None
+        assert getattr(results, f"{role}_accuracy").values[0] == pytest.approx(100 * right, abs=1e-3)
+    assert results.backbone is None
 
 
 def test_a_trial_depends_on_its_seed_alone():

@@ -76,7 +76,8 @@ def test_a_failed_cell_fails_the_command_and_is_named(tmp_path, data_root):
 
 
 def test_train_writes_a_report_and_says_where(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK[:-1], "--out", "run", cwd=tmp_path)
+    save(tmp_path / "mine.npz")
+    result = graphmix("train", "mine.npz", *QUICK[:-1], "--out", "run", cwd=tmp_path)
     assert result.returncode == 0
     assert "run/report.html" in result.stdout
     assert {"details.json", "report.html", "results.json"} <= {path.name for path in (tmp_path / "run").iterdir()}
@@ -86,12 +87,13 @@ def test_train_writes_a_report_and_says_where(tmp_path):
     assert again.returncode == 0, again.stderr
     assert "again.html" in again.stdout
     assert (tmp_path / "again.html").read_bytes() == page
-    without = graphmix("train", "synthetic", *QUICK, "--json", cwd=tmp_path)
+    without = graphmix("train", "mine.npz", *QUICK, "--json", cwd=tmp_path)
     assert not list((tmp_path / json.loads(without.stdout)["out"]).glob("*.html"))
 
 
 def test_json_of_train_stays_one_object_with_a_report(tmp_path):
-    result = graphmix("train", "synthetic", *QUICK[:-1], "--json", "--out", "run", cwd=tmp_path)
+    save(tmp_path / "mine.npz")
+    result = graphmix("train", "mine.npz", *QUICK[:-1], "--json", "--out", "run", cwd=tmp_path)
     assert json.loads(result.stdout)["out"] == "run"
     assert (tmp_path / "run/report.html").exists()
 
@@ -99,7 +101,8 @@ def test_json_of_train_stays_one_object_with_a_report(tmp_path):
 def test_a_machine_without_plotly_trains_all_the_same(tmp_path):
     (tmp_path / "plotly.py").write_text("raise ImportError('not here')")
     first = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    result = graphmix_process("train", "synthetic", *QUICK[:-1], "--out", "run", cwd=tmp_path, PYTHONPATH=first)
+    save(tmp_path / "mine.npz")
+    result = graphmix_process("train", "mine.npz", *QUICK[:-1], "--out", "run", cwd=tmp_path, PYTHONPATH=first)
     assert result.returncode == 0, result.stderr
     assert "no report" in result.stderr
     assert "pip install plotly" in result.stderr

@@ -41,7 +41,7 @@ seconds = float(sys.argv.pop(1))
 
 class PressCtrlC:
     def find_spec(self, name, path=None, target=None):
-        if name == "graphmix.cli":
+        if name == "graphmix.cli.main":
             sys.meta_path.remove(self)
             timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
             timer.daemon = True
@@ -68,6 +68,22 @@ class Dying:
             pass
 
 sys.meta_path.insert(0, PressCtrlC())
+runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
+"""
+
+# Run the command, and press Ctrl-C in an import that swallows every exception.
+SWALLOWED = """
+import os, runpy, signal, sys
+
+class Careless:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException:
+                print("swallowed")
+
+sys.meta_path.insert(0, Careless())
 runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
 """
 
@@ -114,6 +130,11 @@ def test_importing_graphmix_does_not_import_torch(tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
 
 
+def test_ctrl_c_that_a_package_would_swallow_ends_the_command(tmp_path):
+    result = run(SWALLOWED, "data", "list", cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("module", ["graphmix.cli.main", "typer", "rich.console", "graphmix.cli.fit", "numpy", "torch"])
 def test_ctrl_c_while_modules_are_imported_prints_no_traceback(tmp_path, module):
     result = run(INTERRUPTED, module, "train", "synthetic", "--epochs", "2", "--trials", "1", cwd=tmp_path)
@@ -128,7 +149,7 @@ def test_ctrl_c_in_a_callback_of_an_import_ends_the_command(tmp_path):
 
 @pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6, 1.0, 1.5])
 def test_ctrl_c_early_prints_no_traceback(tmp_path, seconds):
-    result = run(AFTER_SECONDS, seconds, "train", "synthetic", "--epochs", "100000", "--out", "run", cwd=tmp_path)
+    result = run(AFTER_SECONDS, seconds, "train", "synthetic", "--epochs", "5000", "--out", "run", cwd=tmp_path)
     assert result.returncode == 130, result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.stderr

@@ -26,6 +26,7 @@ from graphmix.evaluation.calibration import (
     reliability_table,
 )
 from graphmix.method import reliability
+from graphmix.results.fit import AbstentionCurve
 
 
 def draw(nodes, classes=4, scale=1.0, seed=0):
@@ -89,10 +90,10 @@ def test_errors_agree_with_the_bins_of_the_method():
     expected = sum(abs(confidence - right) for _, confidence, right in counts) / 500
     assert expected_calibration_error(p, labels) == pytest.approx(expected)
     table = reliability_table(p, labels)
-    assert table["ece"] == pytest.approx(100 * expected, abs=1e-3)
-    assert sum(table["count"]) == 500
-    filled = [place for place, count in enumerate(table["count"]) if count]
-    assert [table["accuracy"][place] for place in filled] == pytest.approx(
+    assert table.ece == pytest.approx(100 * expected, abs=1e-3)
+    assert sum(table.count) == 500
+    filled = [place for place, count in enumerate(table.count) if count]
+    assert [table.accuracy[place] for place in filled] == pytest.approx(
         [100 * counts[place, 2] / counts[place, 0] for place in filled], abs=0.01
     )
     by_hand = np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 1])
@@ -190,15 +191,15 @@ def test_abstention_does_not_rest_on_a_few_sure_nodes():
 def test_the_abstention_curve_ends_with_all_nodes():
     p, labels = draw(400, scale=2.0)
     curve = abstention_curve(p, labels)
-    assert len(curve["kept"]) == len(curve["threshold"]) == len(curve["accuracy"]) == 100
-    assert curve["kept"][-1] == 100
-    assert curve["accuracy"][-1] == pytest.approx(100 * (p.argmax(axis=1) == labels).mean(), abs=0.01)
-    assert curve["threshold"] == sorted(curve["threshold"], reverse=True)
-    middle = curve["threshold"][50] / 100
+    assert len(curve.kept) == len(curve.threshold) == len(curve.accuracy) == 100
+    assert curve.kept[-1] == 100
+    assert curve.accuracy[-1] == pytest.approx(100 * (p.argmax(axis=1) == labels).mean(), abs=0.01)
+    assert list(curve.threshold) == sorted(curve.threshold, reverse=True)
+    middle = curve.threshold[50] / 100
     kept = p.max(axis=1) >= middle - 1e-4
-    assert curve["kept"][50] == pytest.approx(100 * kept.mean(), abs=0.6)
+    assert curve.kept[50] == pytest.approx(100 * kept.mean(), abs=0.6)
     short = abstention_curve(*certain([True, False], np.array([0.9, 0.7])))
-    assert short == {"threshold": [90.0, 70.0], "kept": [50.0, 100.0], "accuracy": [100.0, 50.0]}
+    assert short == AbstentionCurve(threshold=(90.0, 70.0), kept=(50.0, 100.0), accuracy=(100.0, 50.0))
 
 
 def test_labels_and_shapes_that_do_not_fit_are_named():
@@ -217,6 +218,6 @@ def test_nothing_breaks_on_any_number_of_nodes_and_classes(nodes, classes, seed)
     labels = rng.integers(classes, size=nodes)
     assert COLDEST <= fit_temperature(p, labels) <= HOTTEST + 1e-9
     assert np.isfinite(cross_fitted(p, labels)).all()
-    assert len(abstention_curve(p, labels)["kept"]) <= 100
+    assert len(abstention_curve(p, labels).kept) <= 100
     conformal_coverage(p, labels, 0.9)
     abstention_threshold(p, labels, 0.9)

@@ -24,6 +24,7 @@ from graphmix.baselines import BASELINES, judge
 from graphmix.data import binarise
 from graphmix.experiments.versions import COMPUTED
 from graphmix.models import BACKBONES
+from graphmix.results.writer import to_json
 from graphmix.sparse import SparseMatrix
 from graphmix.training.methods import trained_methods
 
@@ -83,8 +84,8 @@ def run_numbers(graph: Graph, split: Split, settings: Config) -> Numbers:
         "test_f1": trained.test_f1.nan_to_num(-1.0).tolist(),
         "weights": {name: size(value) for name, value in sorted(trained.weights.items())},
         "probabilities": size(trained.predict_proba(graph)),
-        "confusion": summed["confusion"],
-        "calibration_error": summed["reliability"]["ece"],
+        "confusion": to_json(summed.confusion),
+        "calibration_error": summed.reliability.ece,
     }
 
 
@@ -154,7 +155,7 @@ def one_baseline(name: str) -> Numbers:
     """Its probabilities and scores."""
     graph, split = small()
     judged = judge(name, graph, split, trials=2, seed=1)
-    scores = {key: judged[key] for key in ("val_accuracy", "test_accuracy", "test_macro_f1")}
+    scores = {key: to_json(getattr(judged, key).values) for key in ("val_accuracy", "test_accuracy", "test_macro_f1")}
     return scores | {"probabilities": size(BASELINES[name](graph, split, [1, 2], None))}
 
 
@@ -162,7 +163,7 @@ def measured() -> Numbers:
     """Soft-rank; of t-SNE, which differs from machine to machine, only its shape."""
     graph, split = small()
     trained = fit(graph, split, config(), device="cpu")
-    summed = details(trained, graph, split, ("embedding", "soft-rank"))
+    summed = to_json(details(trained, graph, split, ("embedding", "soft-rank")))
     picture = summed["embedding"]
     shape = {name: len(picture[name]) for name in ("x", "y", "confidence")}
     exact = {name: picture[name] for name in ("node", "label", "role", "nodes")}
@@ -173,7 +174,7 @@ def bound_terms() -> Numbers:
     """The theorem's terms at two points of a grid."""
     graph, _ = small()
     split = make_split("5-per-class", graph, [0, 1])
-    return estimate(graph, split, config(epochs=12), alphas=(0.0, 1.0), gammas=(0.5,), device="cpu")
+    return to_json(estimate(graph, split, config(epochs=12), alphas=(0.0, 1.0), gammas=(0.5,), device="cpu"))
 
 
 def size(values: torch.Tensor) -> list[float]:

@@ -19,6 +19,9 @@ from graphmix.experiments.records import assemble, kept, source_commit
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import load_spec, names, parse
 from graphmix.experiments.versions import COMPUTED
+from graphmix.results.reader import parse as parse_json
+from graphmix.results.record import CellResult
+from graphmix.results.writer import to_json
 from graphmix.storage import runs as engine
 
 SMALL = Asked(trials=2)
@@ -60,11 +63,17 @@ def tiny(cell):
 
 
 def run(folder, asked=SMALL, load=tiny, **changes):
-    return reproduce([spec(**changes)], asked, folder, device="cpu", load=load)[0]
+    """A record, as its file holds it."""
+    return to_json(reproduce([spec(**changes)], asked, folder, device="cpu", load=load)[0])
 
 
 def places(record, status):
     return [(cell["row"], cell["column"]) for cell in record["cells"] if cell["status"] == status]
+
+
+def entry_of(cell):
+    """A cell of a record's file."""
+    return parse_json(CellResult, cell, Path("mine.json"))
 
 
 def without_times(value):
@@ -213,11 +222,11 @@ def test_another_grid_is_another_estimate(tmp_path):
     (planned,) = plan(mine, SMALL)
     other = plan(spec(grid={"alphas": [0.5], "gammas": [1.0]}, **changes), SMALL)[0]
     unsaid = cell | {"bound": {name: value for name, value in cell["bound"].items() if name != "settings"}}
-    for before in (cell, unsaid):
+    for before in (entry_of(cell), entry_of(unsaid)):
         assert kept(mine, planned, before) == before
         assert kept(mine, other, before) is None
-    assert kept(mine, planned.with_settings(epochs=5), cell) is None
-    assert kept(mine, planned.with_settings(trials=9), cell) == cell
+    assert kept(mine, planned.with_settings(epochs=5), entry_of(cell)) is None
+    assert kept(mine, planned.with_settings(trials=9), entry_of(cell)) == entry_of(cell)
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, OSError, ValueError, MemoryError])
@@ -265,7 +274,7 @@ def test_the_committed_records_survive(name, tmp_path, monkeypatch):
     text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")
     (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     before = json.loads(text)
-    (after,) = reproduce([load_spec(name)], Asked(), tmp_path, device="cpu", stored_only=True)
+    after = to_json(reproduce([load_spec(name)], Asked(), tmp_path, device="cpu", stored_only=True)[0])
     assert after["cells"] == before["cells"]
     assert any(cell["status"] == "done" for cell in after["cells"])
 
@@ -295,16 +304,16 @@ def test_the_command_makes_the_record_again_or_says_no_more_than_it_knows(tmp_pa
     again = run(tmp_path, Asked(trials=2, epochs=5, only="*/Citeseer"))
     assert again["command"] == "graphmix reproduce mine"
     # A pattern that names no cell is refused by the command, so no record has it.
-    entries = [cell for cell in again["cells"] if cell["status"] == "to do"]
-    for cells in (again["cells"], entries, []):
-        assert assemble(spec(), Asked(only="x"), cells, None)["command"] == "graphmix reproduce mine"
+    entries = [entry_of(cell) for cell in again["cells"]]
+    for cells in (entries, [cell for cell in entries if cell.status == "to do"], []):
+        assert assemble(spec(), Asked(only="x"), cells, None).command == "graphmix reproduce mine"
 
 
 def test_a_damaged_cell_is_named(tmp_path):
     record = run(tmp_path)
     path = tmp_path / "cells" / f"{record['cells'][0]['key']}.json"
     path.write_text(path.read_text()[:100])
-    with pytest.raises(RunError, match=f"{path.name} is damaged .* delete it and its cell is computed again"):
+    with pytest.raises(RunError, match=f"{path.name} is damaged .* delete the file and its cell is computed again"):
         run(tmp_path)
     other = tmp_path / "cells" / f"{record['cells'][1]['key']}.json"
     path.write_text(other.read_text())

@@ -10,12 +10,15 @@ import pytest
 from graphmix.baselines import BASELINES
 from graphmix.data import make_split, synthetic
 from graphmix.errors import ConfigError
+from graphmix.experiments import quotes
 from graphmix.experiments.cells import Asked, Cell, fits, plan
-from graphmix.experiments.quotes import quoted
 from graphmix.experiments.runner import reproduce
-from graphmix.experiments.spec import Quoted, load_spec, names, parse
+from graphmix.experiments.spec import load_spec, names, parse
 from graphmix.experiments.versions import COMPUTED
 from graphmix.report import read, render
+from graphmix.results.record import Quoted
+from graphmix.results.run import RunResult
+from graphmix.results.writer import to_json
 from graphmix.training import Config
 from graphmix.training.config import ADDED
 
@@ -40,10 +43,11 @@ def shared(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
+@pytest.mark.usefixtures("quick_tsne")
 @pytest.mark.parametrize("name", names())
 def test_a_spec_runs_small_and_its_report_draws(name, shared):
     spec = load_spec(name)
-    (record,) = reproduce([spec], Asked(trials=2, epochs=3), shared, device="cpu", load=tiny)
+    record = to_json(reproduce([spec], Asked(trials=2, epochs=3), shared, device="cpu", load=tiny)[0])
     wanted = [cell for cell in plan(spec, Asked()) if cell.method is not None]
     done = [cell for cell in record["cells"] if cell["status"] == "done"]
     assert [cell["error"] for cell in record["cells"] if cell["error"]] == []
@@ -140,6 +144,10 @@ def written(number):
 
 
 def test_the_paper_is_quoted_beside_any_run():
+    def quoted(run):
+        settings = {name: value for name, value in run.items() if name not in ("dataset", "split")}
+        return quotes.quoted(RunResult(dataset=run["dataset"], split=run["split"], settings=settings, versions={}))
+
     run = {"dataset": "cora", "split": "balanced", "backbone": "gcn", "method": "graphmix", "alpha": 1.0, "gamma": 1.0}
     assert quoted(run) == (Quoted(82.07, 1.17, 100), "test_accuracy")
     few = run | {"split": "10-per-class"}
@@ -180,10 +188,10 @@ def table(**changes):
         ({"splits": 0}, "splits must be a number or 'each'"),
         ({"grid": {"alphas": [1.0]}}, "has a grid of alphas and gammas"),
         ({"columns": [{"dataset": "cora"}]}, "a column has no name"),
-        ({"columns": [{"name": "Cora", "dataset": "atlantis"}]}, "GCN / Cora names no dataset"),
-        ({"rows": [{"name": "GCN", "method": "magic"}]}, "GCN / Cora names no method"),
+        ({"columns": [{"name": "Cora", "dataset": "atlantis"}]}, "GCN / Cora has no known dataset"),
+        ({"rows": [{"name": "GCN", "method": "magic"}]}, "GCN / Cora has no known method"),
         ({"rows": [{"name": "GCN", "method": "supervised", "depth": 3}]}, "GCN / Cora sets 'depth'"),
-        ({"rows": [{"name": "A", "method": "fcn", "paper": {"Rome": [1.0]}}]}, "'Rome', which is no column"),
+        ({"rows": [{"name": "A", "method": "fcn", "paper": {"Rome": [1.0]}}]}, "'Rome', which is not a column"),
         ({"rows": [{"name": "A", "method": "fcn", "paper": {"Cora": 1.0}}]}, "is not [mean] or [mean, std]"),
         ({"rows": [{"name": "A", "method": "fcn"}] * 2}, "each once"),
         ({"rows": []}, "each once"),

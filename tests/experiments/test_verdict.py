@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from graphmix.experiments.spec import Quoted
 from graphmix.experiments.verdict import MARGIN, judge_mean, judge_trials
+from graphmix.results.record import Quoted
 
 numbers = st.floats(1, 99)
 spreads = st.floats(0.05, 10)
@@ -65,11 +65,10 @@ def test_known_cases(ours, paper, word):
 
 
 def test_written_values_are_plain_and_round():
-    written = judge_mean(84.0, 0.512345678, 7, Quoted(83.0, 0.6, 100)).to_dict()
-    assert set(written) == {"word", "difference", "interval", "p", "n"}
-    assert written["difference"] == 1.0
-    assert written["n"] == 7
-    assert all(end == round(end, 4) for end in written["interval"])
+    written = judge_mean(84.0, 0.512345678, 7, Quoted(83.0, 0.6, 100)).rounded()
+    assert (written.difference, written.n) == (1.0, 7)
+    assert written.interval is not None
+    assert all(end == round(end, 4) for end in written.interval)
 
 
 def test_trials_that_share_splits_count_as_splits():

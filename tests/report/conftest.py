@@ -125,7 +125,7 @@ def make_cell(
         else None,
         "key": f"{row}-{column}",
         "command": f"graphmix train {column} --method {method}" if done else None,
-        "run": make_run(method, column) if done else None,
+        "run": make_run(method, column, reading=reading or "paper") if done else None,
         "details": make_details() if done else None,
         **changes,
     }
@@ -148,7 +148,7 @@ def make_record(kind: str = "table", **changes: Any) -> dict[str, Any]:
         make_cell("GCN", "citeseer", "paper", verdict=verdicts["undecided"]),
         make_cell("GCN", "pubmed", "paper", status="unavailable", error="pubmed could not be fetched."),
         make_cell("GraphMix(GCN)", "cora", "paper", verdict=verdicts["higher"]),
-        make_cell("GraphMix(GCN)", "cora", "released", run=make_run(diverged=[1, 3])),
+        make_cell("GraphMix(GCN)", "cora", "released", run=make_run(reading="released", diverged=[1, 3])),
         make_cell("GraphMix(GCN)", "citeseer", "paper", status="failed", error="the loss was infinite."),
         make_cell("GraphMix(GCN)", "pubmed", "paper", status="to do"),
     ]

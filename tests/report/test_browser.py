@@ -33,6 +33,18 @@ def test_charts_wait_until_they_come_into_view(results: Watched) -> None:
     results.page.wait_for_selector("#chart-confusion .plot .main-svg")
 
 
+def test_the_tally_bar_is_in_proportion(results: Watched) -> None:
+    for width in (390, 1440):
+        results.page.set_viewport_size({"width": width, "height": 900})
+        script = "[...document.querySelectorAll('.tally-bar span')].map((part) => part.getBoundingClientRect().width)"
+        widths = results.page.evaluate(script)
+        counts = [int(text) for text in results.page.locator(".tally b").all_text_contents()]
+        assert len(counts) == len(widths) > 3
+        assert [width / sum(widths) for width in widths] == pytest.approx(
+            [count / sum(counts) for count in counts], abs=0.01
+        )
+
+
 def test_every_chart_of_a_demo_is_drawn_with_all_its_points(demo: Watched, make: Any) -> None:
     demo.draw_all()
     details = make.details(seed=1)

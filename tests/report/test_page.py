@@ -12,7 +12,8 @@ import pytest
 
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
-from graphmix.report.wording import duration, headline, points, spread, summarise
+from graphmix.report.wording import headline
+from graphmix.results.wording import duration, points, spread, summarise
 
 
 def embedded(page: str) -> Any:
@@ -59,10 +60,44 @@ def test_a_run_in_one_sentence(run_folder: Path) -> None:
 
 def test_records_in_one_sentence(tmp_path: Path, record: dict[str, Any], results_folder: Path) -> None:
     (drawn,) = read(save(tmp_path / "r.json", record)).records
-    assert summarise(drawn.cells) == (
+    assert summarise([drawn]) == (
         "2 of 5 cells reproduced; 1 higher, 1 lower, 1 undecided; 1 failed; 1 unavailable; 1 not run"
     )
-    assert headline(read(results_folder)).startswith("3 of 6 cells reproduced; 1 higher, 1 lower, 1 undecided;")
+    # A search trains a cell of a table again, so it is not counted beside the table.
+    assert headline(read(results_folder)).startswith("2 of 5 cells reproduced; 1 higher, 1 lower, 1 undecided;")
+    selection = read(results_folder / "selection.json")
+    assert headline(selection) == "1 of 1 cell reproduced."
+
+
+def test_a_cell_that_two_tables_share_is_counted_once(tmp_path: Path, record: dict[str, Any]) -> None:
+    once = headline(read(save(tmp_path / "first.json", record)))
+    save(tmp_path / "second.json", record | {"name": "second", "cells": record["cells"][3:6]})
+    assert headline(read(tmp_path)) == once
+    # With other settings it is another cell.
+    other = json.loads(json.dumps(record["cells"][3]))
+    other["run"]["alpha"] = 0.5
+    save(tmp_path / "second.json", record | {"name": "second", "cells": [other]})
+    assert headline(read(tmp_path)).startswith("3 of 6 cells reproduced")
+
+
+def test_cells_without_a_verdict_are_not_called_undecided(tmp_path: Path, record: dict[str, Any]) -> None:
+    record["cells"] = [cell | {"verdict": None} for cell in record["cells"][3:5]]
+    contents = read(save(tmp_path / "r.json", record))
+    assert headline(contents) == "2 of 2 cells done; no verdicts."
+    page = shell(render(contents))
+    assert 'class="chip no-verdict"' in page
+    assert "undecided" not in page
+
+
+def test_mistakes_are_left_out_where_there_are_no_test_nodes(run_folder: Path) -> None:
+    assert "confusion" in embedded(render(read(run_folder)))["cells"][0]
+    details = json.loads((run_folder / "details.json").read_text())
+    details["confusion"] = [[0] * len(row) for row in details["confusion"]]
+    details["reliability"] = {"count": [0, 0], "confidence": [None] * 2, "accuracy": [None] * 2, "ece": None}
+    save(run_folder / "details.json", details)
+    page = render(read(run_folder))
+    assert not {"confusion", "reliability"} & set(embedded(page)["cells"][0])
+    assert 'id="confusion"' not in page
 
 
 def test_numbers_in_words() -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from graphmix.errors import RunError
 from graphmix.report import read, render
+from repeats import repeats
 
-WHOLE_FOLDER = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WHOLE_FOLDER = settings(max_examples=repeats(30, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write_json(path: Path, value: Any) -> Path:
@@ -21,19 +22,22 @@ def write_json(path: Path, value: Any) -> Path:
 
 
 def test_a_run_folder(run_folder: Path) -> None:
-    (record,) = read(run_folder).records
+    contents = read(run_folder)
+    assert contents.of_runs
+    (record,) = contents.records
     (cell,) = record.cells
-    assert (record.kind, cell.row, cell.column) == ("runs", "GraphMix(GCN)", "cora")
+    assert (cell.row, cell.column) == ("GraphMix(GCN)", "cora")
     assert cell.run is not None
-    assert len(cell.run.scores) == 5
+    assert len(cell.run.test_accuracy.values) == 5
     assert cell.details is not None
     assert cell.details.embedding is not None
     assert len(cell.details.embedding.x) == 60
-    assert cell.command is not None
-    assert cell.command.startswith("graphmix train cora --split public --method graphmix")
-    assert "--no-bias" in cell.command
-    assert "--pool-ratios 0.5,0.5" in cell.command
-    assert "predictor" not in cell.command
+    command = cell.outcome.command
+    assert command is not None
+    assert command.startswith("graphmix train cora --split public --method graphmix")
+    assert "--no-bias" in command
+    assert "--pool-ratios 0.5,0.5" in command
+    assert "predictor" not in command
 
 
 def test_a_demo_tells_first_without_and_then_with(demo_folder: Path) -> None:
@@ -76,7 +80,7 @@ def test_a_run_selected_by_macro_f1_is_read_by_it(run_folder: Path) -> None:
     (record,) = read(run_folder).records
     assert record.metric == "test_macro_f1"
     assert record.cells[0].run is not None
-    assert record.cells[0].run.mean == 12.3
+    assert record.cells[0].run.test_macro_f1.mean == 12.3
 
 
 def test_a_method_of_tomorrow_keeps_its_own_name(run_folder: Path) -> None:
@@ -152,6 +156,11 @@ def test_what_is_wrong_with_a_cell_is_said_with_its_place(tmp_path: Path, record
     problem(at("details", "curves", "val_accuracy", "low", None), "cells[3].details.curves.val_accuracy.low", "list")
     problem(at("verdict", "word", "great"), "cells[3].verdict.word", "'great'")
     problem(at("paper", []), "cells[3].paper", "object")
+
+
+def test_a_kind_that_does_not_exist(tmp_path: Path, record: dict[str, Any]) -> None:
+    with pytest.raises(RunError, match=r"r\.json: kind is 'poem', not one of table, figure, selection, bound"):
+        read(write_json(tmp_path / "r.json", record | {"kind": "poem"}))
 
 
 def test_a_cell_twice(tmp_path: Path, record: dict[str, Any]) -> None:

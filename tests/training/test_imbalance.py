@@ -24,6 +24,7 @@ from graphmix import (
     train,
 )
 from graphmix.method import draw_lambda, draw_partners
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.streams import Purpose
 from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step_loss
@@ -173,7 +174,7 @@ def test_records_older_than_the_weights_are_read_as_they_were(tmp_path):
     graph, split = synthetic(nodes=120, features=40, seed=2)
     config = Config(trials=2, epochs=4)
     run = train(graph, split, config, tmp_path / "run", device="cpu")
-    kept = {name: value for name, value in run.results.items() if name not in BALANCED}
+    kept = {name: value for name, value in to_json(run.results).items() if name not in BALANCED}
     write_json(run.folder / "results.json", kept)
     assert load_run(run.folder).fit.config == config
     write_json(run.folder / "results.json", {name: value for name, value in kept.items() if name != "alpha"})

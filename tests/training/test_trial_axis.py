@@ -82,12 +82,13 @@ def test_trials_whose_coins_all_fall_alike_update_weights_of_attention_as_others
 
 
 @pytest.mark.data
+@pytest.mark.parametrize("epochs", [6, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_trial_in_a_batch_of_a_hundred_on_cora(device, data_root):
+def test_a_trial_in_a_batch_of_a_hundred_on_cora(device, epochs, data_root):
     from graphmix import load
 
     graph, split = load("cora", data_root=data_root)
-    config = Config.for_dataset("cora", trials=100, epochs=20)
+    config = Config.for_dataset("cora", trials=100, epochs=epochs)
     together = fit(graph, split, config, device=device, chunk=100)
     alone = fit(graph, split, replace(config, trials=1, seed=42), device=device)
     assert torch.equal(together.history.val_accuracy[42], alone.history.val_accuracy[0])

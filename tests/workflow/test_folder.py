@@ -18,6 +18,7 @@ from graphmix.workflow.folder import begin, check_free
 from graphmix.workflow.model import load_model
 from graphmix.workflow.output import OutputTable
 from graphmix.workflow.predictions import tabulate
+from repeats import repeats
 from small_tables import fit_tables, tree, write_edges, write_nodes
 
 GONE = object()
@@ -189,7 +190,7 @@ def mutable(fitted, tmp_path_factory):
     return shutil.copytree(fitted / "model", tmp_path_factory.mktemp("mutated") / "model")
 
 
-@settings(max_examples=150)
+@settings(max_examples=repeats(60, 600))
 @given(data=st.data())
 def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     """Even signed, values of other kinds and sizes come to one sentence, or to a model that works."""
@@ -210,7 +211,7 @@ def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     OutputTable(columns).write(mutable.parent / "out.parquet")
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(30, 300))
 @given(data=st.data())
 def test_an_unsigned_change_is_always_refused(mutable, fitted, data):
     original = json.loads((fitted / "model" / "model.json").read_text())

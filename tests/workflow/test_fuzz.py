@@ -325,7 +325,7 @@ def judge(fuzzer):
     event(outcome)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(fuzzers())
 def test_any_tables_come_to_a_clean_run_or_one_sentence(fuzzer):
     judge(fuzzer)

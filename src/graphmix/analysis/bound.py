@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +22,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.method import draw_positions
 from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM
+from graphmix.results.record import Bound, BoundPoint, Estimate
 from graphmix.streams import Purpose, Streams
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
@@ -81,7 +81,7 @@ def estimate(
     delta: float = 0.05,
     device: str = "auto",
     watch: Watch | None = None,
-) -> dict[str, Any]:
+) -> Bound:
     """Estimate every term of the bound, for every point of a search grid.
 
     Args:
@@ -96,7 +96,7 @@ def estimate(
         watch: called after every point of the grid with how many are done and how many there are.
 
     Returns:
-        What `bound` is in a results file (docs/design/0012-results-files.md).
+        The terms, without what they were computed with.
 
     Raises:
         ConfigError: there is not one training set for each trial, the grid is empty, δ is no probability, or the
@@ -116,17 +116,17 @@ def estimate(
             if watch is not None:
                 watch(place * len(gammas) + number, len(alphas) * len(gammas))
         points += [_point(alpha, gamma, least(found[place], gamma), rademacher, chance) for gamma in gammas]
-    return {
-        "m": search.m,
-        "unlabeled": graph.num_nodes - search.m,
-        "grid": len(points),
-        "delta": float(delta),
-        "c": LARGEST_LOSS,
-        "concentration": _rounded(chance),
-        "threshold": _rounded(4 * chance),
-        "rademacher": _summary(rademacher),
-        "points": points,
-    }
+    return Bound(
+        m=search.m,
+        unlabeled=graph.num_nodes - search.m,
+        grid=len(points),
+        delta=float(delta),
+        c=LARGEST_LOSS,
+        concentration=_rounded(chance),
+        threshold=_rounded(4 * chance),
+        rademacher=_summary(rademacher),
+        points=tuple(points),
+    )
 
 
 def searching(config: Config) -> Config:
@@ -331,21 +331,21 @@ def _check(split: Split, config: Config, grid: int, delta: float) -> None:
         raise DataError(f"the training sets must be of one size, but they have {sizes[0]} to {sizes[-1]} nodes")
 
 
-def _point(alpha: float, gamma: float, loss: Tensor, rademacher: Tensor, chance: float) -> dict[str, Any]:
+def _point(alpha: float, gamma: float, loss: Tensor, rademacher: Tensor, chance: float) -> BoundPoint:
     excess = _mean(loss) - 4 * chance
-    return {
-        "alpha": float(alpha),
-        "gamma": float(gamma),
-        "fcn_loss": _summary(loss),
-        "V": _rounded(excess),
-        "bound": {str(lam): _rounded(_mean(rademacher) + chance - lam * excess) for lam in (0, 1)},
-    }
+    return BoundPoint(
+        alpha=float(alpha),
+        gamma=float(gamma),
+        fcn_loss=_summary(loss),
+        excess=_rounded(excess),
+        bound={str(lam): _rounded(_mean(rademacher) + chance - lam * excess) for lam in (0, 1)},
+    )
 
 
-def _summary(values: Tensor) -> dict[str, Any]:
-    # One trial has no spread to speak of.
+def _summary(values: Tensor) -> Estimate:
+    # One trial has no spread.
     std = _rounded(values.double().std().item()) if len(values) > 1 else None
-    return {"mean": _rounded(_mean(values)), "std": std, "trials": [_rounded(value) for value in values.tolist()]}
+    return Estimate(_rounded(_mean(values)), std, tuple(_rounded(value) for value in values.tolist()))
 
 
 def _mean(values: Tensor) -> float:

@@ -1,7 +1,6 @@
-"""What pictures of a run need, in plain values: docs/design/0012-results-files.md."""
+"""What pictures of a run need: `graphmix.results.details.Details` of a fit."""
 
 from collections.abc import Collection
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,46 +8,50 @@ from torch import Tensor
 from graphmix.analysis.hidden import class_soft_ranks, embedding, hidden_states
 from graphmix.data import Graph, Split
 from graphmix.evaluation.reliability import reliability_diagram
+from graphmix.results.details import Curve, Curves, Details
+from graphmix.results.schema import Shares
 from graphmix.training import Fit
 
 MOST_EPOCHS = 120
 _BAND = (0.1, 0.9)
 
 
-def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()) -> dict[str, Any]:
-    """Sum a fit up: curves, confusion, reliability, and what else is asked for: "embedding", "soft-rank"."""
-    summed: dict[str, Any] = {
-        "classes": list(graph.class_names or map(str, range(graph.num_classes))),
-        "curves": curves(fit),
-        "confusion": fit.confusion.sum(dim=0).tolist(),
-        "reliability": reliability_diagram(fit.reliability),
-    }
-    if "embedding" in measures:
-        summed["embedding"] = embedding(fit, graph, split)
-    if "soft-rank" in measures:
-        y = graph.y.cpu()
-        hidden = (hidden_states(fit, graph, trial) for trial in range(len(fit.trials)))
-        summed["soft_rank"] = [class_soft_ranks(states, y, graph.num_classes) for states in hidden]
-    return summed
+def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()) -> Details:
+    """Sum a fit up: curves, confusion, reliability, and the measures asked for: "embedding", "soft-rank"."""
+    return Details(
+        classes=tuple(graph.class_names or map(str, range(graph.num_classes))),
+        curves=curves(fit),
+        confusion=tuple(map(tuple, fit.confusion.sum(dim=0).tolist())),
+        reliability=reliability_diagram(fit.reliability),
+        embedding=embedding(fit, graph, split) if "embedding" in measures else None,
+        soft_rank=_soft_ranks(fit, graph) if "soft-rank" in measures else None,
+    )
 
 
-def curves(fit: Fit) -> dict[str, Any]:
-    """Mean and band over the trials of what every epoch gave, at some of the epochs, the first and last among them."""
+def curves(fit: Fit) -> Curves:
+    """Mean and band over the trials at some of the epochs, the first and the last among them."""
     history = fit.history
     epochs = history.loss.shape[1]
     chosen = torch.linspace(0, epochs - 1, min(epochs, MOST_EPOCHS)).round().long().unique()
-    return {
-        "epochs": (chosen + 1).tolist(),
-        "val_accuracy": _band(100 * history.val_accuracy[:, chosen], 2),
-        "train_loss": _band(history.train_loss[:, chosen], 4),
-        "val_loss": _band(history.val_loss[:, chosen], 4),
-    }
+    return Curves(
+        epochs=tuple((chosen + 1).tolist()),
+        val_accuracy=_band(100 * history.val_accuracy[:, chosen], 2),
+        train_loss=_band(history.train_loss[:, chosen], 4),
+        val_loss=_band(history.val_loss[:, chosen], 4),
+    )
 
 
-def _band(values: Tensor, digits: int) -> dict[str, list[float | None]]:
+def _soft_ranks(fit: Fit, graph: Graph) -> tuple[Shares, ...]:
+    y = graph.y.cpu()
+    hidden = (hidden_states(fit, graph, trial) for trial in range(len(fit.trials)))
+    return tuple(tuple(class_soft_ranks(states, y, graph.num_classes)) for states in hidden)
+
+
+def _band(values: Tensor, digits: int) -> Curve:
     values = values.double()
     low, high = values.quantile(torch.tensor(_BAND, dtype=torch.float64), dim=0)
-    return {
-        name: [round(value, digits) if abs(value) < float("inf") else None for value in line.tolist()]
-        for name, line in (("mean", values.mean(dim=0)), ("low", low), ("high", high))
-    }
+    return Curve(_finite(values.mean(dim=0), digits), _finite(low, digits), _finite(high, digits))
+
+
+def _finite(line: Tensor, digits: int) -> Shares:
+    return tuple(round(value, digits) if abs(value) < float("inf") else None for value in line.tolist())

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.results.details import Embedding
 from graphmix.training import Fit
 from graphmix.training.task import prepare
 
@@ -45,13 +46,10 @@ def class_soft_ranks(hidden: Tensor, y: Tensor, classes: int) -> list[float | No
     return [None if rank != rank else round(rank, 4) for rank in ranks]
 
 
-def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int = MOST_POINTS) -> dict[str, Any]:
+def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int = MOST_POINTS) -> Embedding:
     """t-SNE (van der Maaten and Hinton, 2008) of a trial's hidden states, and what to say of every point.
 
-    Of a graph with more than `most` nodes so many are drawn at random, the same ones every time.
-
-    Returns:
-        The `embedding` of docs/design/0012-results-files.md.
+    Of a graph with more than `most` nodes, `most` are drawn at random, the same ones every time.
     """
     nodes = _draw_nodes(graph.num_nodes, most)
     hidden = hidden_states(fit, graph, trial)[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64)
@@ -62,16 +60,16 @@ def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int
     role = np.full(len(nodes), "none", dtype=object)
     for name, mask in masks.items():
         role[mask.numpy()] = name
-    return {
-        "x": [round(value, 2) for value in points[:, 0].tolist()],
-        "y": [round(value, 2) for value in points[:, 1].tolist()],
-        "node": nodes.tolist(),
-        "label": graph.y.cpu()[nodes].tolist(),
-        "predicted": predicted.tolist(),
-        "confidence": [round(100 * value, 1) for value in confidence.tolist()],
-        "role": role.tolist(),
-        "nodes": graph.num_nodes,
-    }
+    return Embedding(
+        x=tuple(round(value, 2) for value in points[:, 0].tolist()),
+        y=tuple(round(value, 2) for value in points[:, 1].tolist()),
+        node=tuple(nodes.tolist()),
+        label=tuple(graph.y.cpu()[nodes].tolist()),
+        predicted=tuple(predicted.tolist()),
+        confidence=tuple(round(100 * value, 1) for value in confidence.tolist()),
+        role=tuple(role.tolist()),
+        nodes=graph.num_nodes,
+    )
 
 
 def project(hidden: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

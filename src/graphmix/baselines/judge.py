@@ -1,8 +1,7 @@
-"""Baselines by name, and their results in the form of a run's."""
+"""Baselines by name, and their results as a run's."""
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from torch import Tensor
 
@@ -11,6 +10,7 @@ from graphmix.baselines.label_propagation import label_propagation
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1
+from graphmix.results.run import RunResult
 from graphmix.results.runs import scores, versions
 from graphmix.training.task import Picks
 
@@ -24,10 +24,10 @@ BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tenso
 
 def judge(
     name: str, graph: Graph, split: Split, *, trials: int = 1, seed: int = 0, watch: Watch | None = None
-) -> dict[str, Any]:
-    """Run a baseline, trial i with seed + i, and say how good it is as `graphmix.results.runs.describe` does.
+) -> RunResult:
+    """Run a baseline, trial i with seed + i.
 
-    There is no epoch to select, so the validation nodes only tell how good it is on them.
+    There is no epoch to select: the validation nodes are only scored.
     """
     if split.num_splits not in (1, trials):
         raise ConfigError(f"the split has masks for {split.num_splits} trials and {trials} are asked for")
@@ -37,16 +37,13 @@ def judge(
     val, test = (Picks.build(mask.cpu(), graph.y.cpu()) for mask in (split.val, split.test))
     val_accuracy, test_accuracy = (accuracy(nodes.of(predictions), nodes.labels) for nodes in (val, test))
     class_f1 = f1(test.of(predictions).argmax(dim=2), test.labels, graph.num_classes)
-    return {
-        "dataset": graph.name,
-        "split": split.name,
-        "split_seeds": None if split.seeds is None else list(split.seeds),
-        "method": name,
-        "backbone": None,
-        "trials": trials,
-        "seed": seed,
+    return RunResult(
+        dataset=graph.name,
+        split=split.name,
+        split_seeds=None if split.seeds is None else tuple(split.seeds),
+        settings={"method": name, "backbone": None, "trials": trials, "seed": seed},
         **scores(val_accuracy, test_accuracy, class_f1, graph),
-        "seconds": round(time.perf_counter() - started, 3),
-        "device": "cpu",
-        "versions": versions(),
-    }
+        seconds=round(time.perf_counter() - started, 3),
+        device="cpu",
+        versions=dict(versions()),
+    )

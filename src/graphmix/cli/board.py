@@ -1,36 +1,38 @@
-"""The live view of a reproduction, and its tables."""
+"""The live view of `graphmix reproduce`, and its tables."""
 
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from graphmix.cli.screen import errors, say, spread
+from graphmix.cli.screen import errors, say
 from graphmix.experiments.cells import Asked, fits, plan
-from graphmix.experiments.names import METRICS
 from graphmix.experiments.runner import Stage
 from graphmix.experiments.spec import Spec
+from graphmix.results.names import METRICS
+from graphmix.results.record import CellResult, Record
+from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, plural, points, spread, spread_of
 
 _REFRESH_SECONDS = 0.5
-# Told apart without colour too.
-MARKS = {
-    "reproduced": ("✓", "green"),
-    "higher": ("▲", "blue"),
-    "lower": ("▼", "red"),
-    "undecided": ("?", "yellow"),
-    "done": ("✓", "green"),
-    "failed": ("✗", "bold red"),
-    "unavailable": ("–", "dim"),
-    "to do": ("·", "dim"),
+STYLES = {
+    "reproduced": "green",
+    "higher": "blue",
+    "lower": "red",
+    "undecided": "yellow",
+    "no verdict": "dim",
+    "failed": "bold red",
+    "unavailable": "dim",
+    "not run": "dim",
+    "quoted": "dim",
 }
 
 
 class Board:
-    """Cells done and to come, on standard error: a table that is kept up to date, or a line for each cell in a log."""
+    """Cells done and to come, on standard error: a live table, or a line for each cell where that is no terminal."""
 
     def __init__(self, specs: list[Spec], asked: Asked):
         self._asked = {
@@ -55,7 +57,7 @@ class Board:
             self._live.stop()
 
     def watch(self, stage: Stage) -> None:
-        """Take in where things stand."""
+        """Show how far the work is."""
         asked = self._asked[stage.spec.name]
         ended = [place for place, wanted in enumerate(asked) if wanted and not stage.todo[place]]
         self._done[stage.spec.name] = len(ended)
@@ -79,74 +81,70 @@ class Board:
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         head = f"{done} of {total} cells · {minutes}:{seconds:02d} · {stage.spec.name}: {stage.spec.title}"
         by = f"each cell by reading {' and '.join(stage.spec.readings)}; " if len(stage.spec.readings) > 1 else ""
-        key = f"{by}▶ in hand, · to come, ✓ reproduced, ▲ higher, ▼ lower, ? undecided"
+        marks = ", ".join(f"{MARKS[word]} {word}" for word in COMPARED)
+        key = f"{by}▶ running, · to come, {marks}"
         table = _progress_table(stage, self._asked[stage.spec.name])
         return Group(Text(head), table, Text(key, style="dim"), Text(_now(stage)))
 
 
-def verdict_tables(record: dict[str, Any]) -> list[Table]:
+def verdict_tables(record: Record) -> list[Table]:
     """Our numbers beside the paper's, with verdicts: a table for each column and reading."""
-    places = dict.fromkeys((cell["column"], cell["reading"]) for cell in record["cells"] if _asked(cell))
+    places = dict.fromkeys((cell.column, cell.reading) for cell in record.cells if _tried(cell))
     return [_verdict_table(record, *place) for place in places]
 
 
-def _verdict_table(record: dict[str, Any], column: str, reading: str | None) -> Table:
-    cells = [cell for cell in record["cells"] if (cell["column"], cell["reading"]) == (column, reading)]
-    by = f", reading “{reading}”" if reading and len(record["readings"]) > 1 else ""
-    table = Table(title=f"{record['title']}: {column}{by}", title_justify="left")
+def _verdict_table(record: Record, column: str, reading: str | None) -> Table:
+    by = f", reading “{reading}”" if reading and len(record.readings) > 1 else ""
+    table = Table(title=f"{record.title}: {column}{by}", title_justify="left")
     table.add_column("", overflow="fold")
-    for name in (f"{METRICS[record['metric']]} (%)", "paper (%)", "off by", "n"):
+    for name in (f"{METRICS[record.metric]} (%)", "paper (%)", "off by", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for cell in filter(_asked, cells):
-        run, paper, verdict = cell["run"], cell["paper"], cell["verdict"]
+    for cell in record.cells:
+        if (cell.column, cell.reading) != (column, reading) or not _tried(cell):
+            continue
+        difference = None if cell.verdict is None else cell.verdict.difference
         table.add_row(
-            cell["row"],
-            _ours(cell, record["metric"]),
-            spread(paper["mean"], paper["std"]) if paper else "-",
-            f"{verdict['difference']:+.2f}" if verdict else "-",
-            str(run["trials"]) if run else "-",
+            cell.row,
+            spread_of(cell.run, record.metric),
+            spread(cell.paper.mean, cell.paper.std) if cell.paper else "–",
+            "–" if difference is None else points(difference),
+            str(cell.run.trials) if cell.run else "–",
             _mark(cell),
         )
     return table
 
 
-def tally(records: list[dict[str, Any]]) -> str:
-    """How many cells came out how, in a sentence."""
-    words = [_word(cell) for record in records for cell in record["cells"] if _asked(cell)]
-    counts = {word: words.count(word) for word in dict.fromkeys([*MARKS, *words])}
-    return f"{len(words)} cells: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+def _tried(cell: CellResult) -> bool:
+    return cell.status not in ("quoted", "to do")
 
 
-def _asked(cell: dict[str, Any]) -> bool:
-    return cell["status"] not in ("quoted", "to do")
-
-
-def _word(cell: dict[str, Any]) -> str:
-    # A run of fewer epochs than the paper's has no verdict, not an undecided one.
-    return str(cell["verdict"]["word"] if cell["verdict"] else cell["status"])
-
-
-def _mark(cell: dict[str, Any]) -> Text:
-    word = _word(cell)
-    sign, style = MARKS[word]
+def _mark(cell: CellResult) -> Text:
+    sign, word, style = _sign(cell)
     text = Text(f"{sign} {word}", style=style)
-    failed = len((cell["run"] or {}).get("diverged", []))
-    return text.append(f"\n{failed} of {cell['run']['trials']} trials failed", style="red") if failed else text
+    if cell.run is not None and cell.run.failed:
+        text.append(f"\n{failed_trials(cell.run)}", style="red")
+    return text
 
 
-def _ours(cell: dict[str, Any], metric: str) -> str:
-    run = cell["run"]
-    return spread(run[f"{metric}_mean"], run[f"{metric}_std"]) if run else "-"
+def _sign(cell: CellResult) -> tuple[str, str, str]:
+    """The sign, the word and the colour of a cell."""
+    word = outcome(cell)
+    return ("✓", "done", "green") if word is None else (MARKS[word], word, STYLES[word])
 
 
-def _line(cell: dict[str, Any], metric: str) -> str:
-    parts = [" / ".join(part for part in (cell["row"], cell["column"], cell["reading"]) if part)]
-    if cell["run"]:
-        parts.append(f"{_ours(cell, metric)} ({cell['run']['trials']} trials, {cell['run']['seconds']:.1f} s)")
-    if cell["paper"]:
-        parts.append(f"paper {spread(cell['paper']['mean'], cell['paper']['std'])}")
-    return ", ".join([*parts, cell["error"] or _mark(cell).plain.replace("\n", ", ")])
+def _line(cell: CellResult, metric: str) -> str:
+    parts = [_name(cell)]
+    if cell.run is not None:
+        time_taken = "" if cell.run.seconds is None else f", {cell.run.seconds:.1f} s"
+        parts.append(f"{spread_of(cell.run, metric)} ({plural(cell.run.trials, 'trial')}{time_taken})")
+    if cell.paper is not None:
+        parts.append(f"paper {spread(cell.paper.mean, cell.paper.std)}")
+    return ", ".join([*parts, cell.error or _mark(cell).plain.replace("\n", ", ")])
+
+
+def _name(cell: CellResult) -> str:
+    return " / ".join(part for part in cell.place if part)
 
 
 def _progress_table(stage: Stage, asked: list[bool]) -> Table:
@@ -159,21 +157,22 @@ def _progress_table(stage: Stage, asked: list[bool]) -> Table:
             continue
         cells = [Text() for _ in stage.spec.columns]
         for place, entry in enumerate(stage.entries):
-            if entry["row"] == row.name and asked[place]:
-                place_of = [column.name for column in stage.spec.columns].index(entry["column"])
+            if entry.row == row.name and asked[place]:
+                place_of = [column.name for column in stage.spec.columns].index(entry.column)
                 cells[place_of].append("  ").append(_glance(stage, place, entry))
         if any(cell.plain for cell in cells):
             table.add_row(row.name, *cells)
     return table
 
 
-def _glance(stage: Stage, place: int, entry: dict[str, Any]) -> Text:
+def _glance(stage: Stage, place: int, entry: CellResult) -> Text:
     if place == stage.place and stage.todo[place]:
         return Text("▶", style="bold yellow")
     if stage.todo[place]:
         return Text("·", style="dim")
-    sign, style = MARKS[_word(entry)]
-    mean = entry["run"][f"{stage.spec.metric}_mean"] if entry["run"] else None
+    sign, _, style = _sign(entry)
+    score = None if entry.run is None else entry.run.score(stage.spec.metric)
+    mean = None if score is None else score.mean
     return Text(sign if mean is None else f"{mean:.2f} {sign}", style=style)
 
 
@@ -181,8 +180,7 @@ def _now(stage: Stage) -> str:
     if stage.place >= len(stage.entries):
         return "done"
     entry, step = stage.entries[stage.place], stage.step
-    name = " / ".join(part for part in (entry["row"], entry["column"], entry["reading"]) if part)
-    parts = [f"▶ {name}", stage.part]
+    parts = [f"▶ {_name(entry)}", stage.part]
     if step is not None:
         last = step.first + step.trials
         parts.append(f"trials {step.first + 1}-{last}, epoch {step.epoch:,} of {stage.epochs:,}")

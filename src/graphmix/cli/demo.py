@@ -21,6 +21,7 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.cli.train import Device, WritePage
+from graphmix.results.writer import to_json
 from graphmix.training import Config
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def demo(
         warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     if as_json:
-        typer.echo(json.dumps({"title": title, "runs": results, "out": str(folder)}, allow_nan=False))
+        typer.echo(json.dumps({"title": title, "runs": to_json(results), "out": str(folder)}, allow_nan=False))
         if write_page:
             write_report(folder, folder / "report.html", quiet=True)
         return

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,7 +13,12 @@ from graphmix.cli.screen import output, resumable, say
 from graphmix.cli.train import Device, WritePage
 from graphmix.errors import ConfigError
 from graphmix.models import BACKBONES
-from graphmix.report.recommendation import method_title, recommend
+from graphmix.results.names import method_title
+from graphmix.results.recommendation import recommend
+from graphmix.results.writer import to_json
+
+if TYPE_CHECKING:
+    from graphmix.results.fit import FitMetrics
 
 TABLES = "The tables"
 TRAINING = "What is trained"
@@ -143,9 +148,10 @@ def fit(
         model = fit_tables(nodes, edges, out=out, columns=columns, options=options, watch=screen, **settings)
     for failure in model.failures:
         say(f"graphmix: {failure}")
-    metrics = model.metrics or {}
+    metrics = model.metrics
+    assert metrics is not None  # a fit has just computed them
     if as_json:
-        typer.echo(json.dumps(metrics | {"out": str(out)}, allow_nan=False))
+        typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
     else:
         _show_outcome(metrics)
         where = predictions or out / "predictions.csv"
@@ -167,52 +173,50 @@ def parse_features(asked: list[str]) -> dict[str, str | None]:
     return chosen
 
 
-def _show_outcome(metrics: dict[str, Any]) -> None:
+def _show_outcome(metrics: "FitMetrics") -> None:
     output.print(outcome_table(metrics))
     output.print(recommend(metrics), markup=False, soft_wrap=True)
     for line in outcome_lines(metrics):
         output.print(line, markup=False, soft_wrap=True)
 
 
-def outcome_table(metrics: dict[str, Any]) -> Table:
+def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    judged = "held-out labels" if metrics["judged_on"] == "held-out folds" else "validation labels"
-    table = Table(title=f"Percent of {metrics['held']:,} {judged}", title_justify="left")
+    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
+    table = Table(title=f"Percent of {metrics.held:,} {judged}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for place in metrics["candidates"]:
-        behind = "{:.1f} ({:+.1f} to {:+.1f})".format(*place["behind"]) if place["behind"] else ""
-        name = method_title(place["method"], metrics["backbone"])
-        scores = (f"{place[score]:.1f}" for score in ("accuracy", "macro_f1"))
-        table.add_row(name, *scores, behind.replace("-", "−"), f"{place['seconds']:.1f}")
+    for place in metrics.candidates:
+        behind = "{:.1f} ({:+.1f} to {:+.1f})".format(*place.behind) if place.behind else ""
+        name = method_title(place.method, metrics.backbone)
+        scores = (f"{place.accuracy:.1f}", f"{place.macro_f1:.1f}")
+        table.add_row(name, *scores, behind.replace("-", "−"), f"{place.seconds:.1f}")
     return table
 
 
-def outcome_lines(metrics: dict[str, Any]) -> list[str]:
+def outcome_lines(metrics: "FitMetrics") -> list[str]:
     """Return a sentence each on calibration, prediction sets, abstention and test nodes."""
-    calibration, sets, abstention = metrics["calibration"], metrics["conformal"], metrics["abstention"]
-    before, after = calibration["before"]["ece"], calibration["after"]["ece"]
-    judged = "held-out labels" if metrics["judged_on"] == "held-out folds" else "validation labels"
+    calibration, sets, abstention = metrics.calibration, metrics.conformal, metrics.abstention
+    before, after = calibration.before.ece, calibration.after.ece
+    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
     lines = [
-        f"Calibrated with temperature {calibration['temperature']:.2f}: expected calibration error {before:.1f} % "
+        f"Calibrated with temperature {calibration.temperature:.2f}: expected calibration error {before:.1f} % "
         f"before, {after:.1f} % after.",
     ]
-    if sets["empirical"] is not None:
+    if sets.empirical is not None:
         lines.append(
-            f"Sets for {sets['coverage']:.0f} % coverage hold {sets['mean_size']:.2f} classes on average and cover "
-            f"{sets['empirical']:.1f} % of {judged}."
+            f"Sets for {sets.coverage:.0f} % coverage hold {sets.mean_size:.2f} classes on average and cover "
+            f"{sets.empirical:.1f} % of {judged}."
         )
-    if abstention["level"] is None:
-        lines.append(f"No confidence reaches {abstention['target']:.0f} % accuracy: every prediction abstains.")
-    elif abstention["level"] == 0 or abstention["accuracy"] is None:
-        lines.append(f"All predictions together meet {abstention['target']:.0f} % accuracy: none abstains.")
+    if abstention.level is None:
+        lines.append(f"No confidence reaches {abstention.target:.0f} % accuracy: every prediction abstains.")
+    elif abstention.level == 0 or abstention.accuracy is None:
+        lines.append(f"All predictions together meet {abstention.target:.0f} % accuracy: none abstains.")
     else:
         lines.append(
-            f"Predictions abstain below {abstention['level']:.2f} confidence; {abstention['kept']:.1f} % do not. Above "
-            f"levels so chosen, {abstention['accuracy']:.1f} % of other {judged} were predicted correctly."
+            f"Predictions abstain below {abstention.level:.2f} confidence; {abstention.kept:.1f} % do not. Above "
+            f"levels so chosen, {abstention.accuracy:.1f} % of other {judged} were predicted correctly."
         )
-    if metrics["test"] is not None:
-        lines.append(
-            f"On {metrics['test']['nodes']:,} test nodes, looked at last: {metrics['test']['accuracy']:.1f} %."
-        )
+    if metrics.test is not None:
+        lines.append(f"On {metrics.test.nodes:,} test nodes, looked at last: {metrics.test.accuracy:.1f} %.")
     return lines

@@ -11,9 +11,9 @@ from graphmix.cli.flags import in_flags
 from graphmix.cli.screen import Bar, errors, output, report, say, tell
 
 if TYPE_CHECKING:
+    from graphmix.results.survey import Survey
     from graphmix.training import Config
     from graphmix.workflow.problem import Problem
-    from graphmix.workflow.survey import Survey
     from graphmix.workflow.watching import Watcher
 
 _MOST_CLASSES_SHOWN = 20

@@ -8,6 +8,7 @@ import typer
 
 from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
 from graphmix.cli.flags import Command, forget, has_option, in_flags
+from graphmix.cli.interrupts import INTERRUPTED
 from graphmix.cli.screen import say
 from graphmix.errors import GraphMixError
 
@@ -62,7 +63,7 @@ def run() -> None:
     try:
         code = app(standalone_mode=False)
     except typer.Abort:  # Ctrl-C; typer has ended the line on the terminal
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except GraphMixError as error:
         _fail(in_flags(str(error)))
     except UsageError as error:

@@ -10,6 +10,7 @@ from graphmix.cli.screen import output, say
 from graphmix.cli.screen import report as say_slow
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.storage.runs import Run
 
@@ -36,9 +37,9 @@ def report(
 def keep_details(run: Run, graph: Graph, split: Split, pictures: bool) -> None:
     """Write what pictures of a run need beside it; what takes seconds only where pictures are drawn at once."""
     if pictures:
-        say_slow(f"laying out the hidden states of {run.results['method']}")
+        say_slow(f"laying out the hidden states of {run.results.method}")
     measures = ("embedding", "soft-rank") if pictures else ()
-    write_json(run.folder / "details.json", details(run.fit, graph, split, measures))
+    write_json(run.folder / "details.json", to_json(details(run.fit, graph, split, measures)))
 
 
 def write_report(source: Path, out: Path, quiet: bool = False) -> None:

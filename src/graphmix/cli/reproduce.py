@@ -1,23 +1,22 @@
-"""graphmix reproduce: the paper's tables and figures, with a verdict beside each number."""
+"""graphmix reproduce: compute the paper's tables and figures, with a verdict on each number."""
 
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from graphmix.cli.board import Board, tally, verdict_tables
+from graphmix.cli.board import Board, verdict_tables
 from graphmix.cli.data import DataRoot
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, report, resumable, say
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, fits, plan
-from graphmix.experiments.records import source_commit
-from graphmix.experiments.runner import loader
-from graphmix.experiments.runner import reproduce as compute
 from graphmix.experiments.spec import Spec, load_spec, names
+from graphmix.results.record import CellResult
+from graphmix.results.wording import tally
 
 ALL = "all"
 
@@ -34,21 +33,21 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="ROW/COLUMN",
-            help="Compute these cells alone; * stands for anything, parts may be empty, a third may name the reading.",
+            help="Compute only these cells; * matches anything, a part may be empty, a third part names the reading.",
             show_default=False,
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    out: Annotated[Path, typer.Option(help="Results folder; what is in it is not computed again.")] = Path(
+    out: Annotated[Path, typer.Option(help="Results folder; results in it are not computed again.")] = Path(
         "reproduction"
     ),
     write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
     commit: Annotated[
-        str | None, typer.Option(help="What the code is at, for the record.", show_default="asks git")
+        str | None, typer.Option(help="Commit of the code, for the record.", show_default="from git")
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Rebuild tables and figures of the paper; each of its numbers gets a verdict: reproduced, higher or lower."""
+    """Compute tables and figures of the paper again; each number gets a verdict: reproduced, higher or lower."""
     if list_specs:
         output.print(_listing())
         return
@@ -56,9 +55,14 @@ def reproduce(
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
+    from graphmix.experiments.records import source_commit
+    from graphmix.experiments.runner import loader
+    from graphmix.experiments.runner import reproduce as compute
+
     command = shlex.join(["graphmix", "reproduce", spec, "--out", str(out)])
     with (
-        resumable(f"{command} and the same options goes on with the trials that are missing"),
+        resumable(f"{command} and the same options continues with the missing trials"),
         Board(specs, asked) as board,
     ):
         records = compute(
@@ -71,7 +75,7 @@ def reproduce(
             watch=board.watch,
         )
     for record in records:
-        if record["kind"] in ("table", "selection"):
+        if record.kind in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
     output.print(tally(records), markup=False)
     if any(cell.short for each in specs for cell in plan(each, asked)):
@@ -79,11 +83,11 @@ def reproduce(
     output.print(f"Records written to {out}", markup=False, soft_wrap=True)
     if write_page:
         write_report(out, out / "report.html")
-    _say_what_failed([cell for record in records for cell in record["cells"]])
+    _say_what_failed([cell for record in records for cell in record.cells])
 
 
 def _wanted(name: str, asked: Asked) -> list[Spec]:
-    """The specs of a name; of all, those with a cell that is asked for."""
+    """Return the spec of a name; for all, every spec that has a wanted cell."""
     if name != ALL:
         return [load_spec(name)]
     specs = [load_spec(each) for each in names()]
@@ -105,14 +109,14 @@ def _listing() -> Table:
     return table
 
 
-def _say_what_failed(cells: list[dict[str, Any]]) -> None:
-    """Name the cells that are not done and why; end with a code that says so."""
-    missing = [cell for cell in cells if cell["error"] is not None]
-    for sentence in dict.fromkeys(cell["error"] for cell in missing):
-        names = [f"{cell['row']} / {cell['column']}" for cell in missing if cell["error"] == sentence]
+def _say_what_failed(cells: list[CellResult]) -> None:
+    """Say which cells failed and why, and exit with code 1; with 2 if no cell could be computed."""
+    missing = [cell for cell in cells if cell.error is not None]
+    for sentence in dict.fromkeys(cell.error for cell in missing):
+        names = [f"{cell.row} / {cell.column}" for cell in missing if cell.error == sentence]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         say(f"graphmix: {', '.join(names[:3])}{more}: {sentence}")
-    if any(cell["status"] == "failed" for cell in missing):
+    if any(cell.status == "failed" for cell in missing):
         raise typer.Exit(1)
-    if missing and not any(cell["status"] == "done" for cell in cells):
+    if missing and not any(cell.status == "done" for cell in cells):
         raise typer.Exit(2)

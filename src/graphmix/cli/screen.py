@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import typer
 from rich.console import Console
@@ -14,8 +14,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from graphmix.cli.flags import in_flags
+from graphmix.cli.interrupts import INTERRUPTED, always_raised
 from graphmix.data import DATASETS, resolve
-from graphmix.experiments.names import METRICS, name_run
+from graphmix.results.names import METRICS, name_run
+from graphmix.results.run import RunResult
+from graphmix.results.wording import spread, spread_of
 
 if TYPE_CHECKING:
     from graphmix.training import Progress as Step
@@ -76,7 +79,7 @@ def metrics_of(dataset: str) -> tuple[str, ...]:
     return tuple(METRICS) if info is not None and info.task == "links" else ("test_accuracy",)
 
 
-def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequence[str] = ("test_accuracy",)) -> Table:
+def results_table(results: Iterable[RunResult], title: str, metrics: Sequence[str] = ("test_accuracy",)) -> Table:
     """Lay out runs, one row each, with the paper's number beside each; `metrics` are keys of `METRICS`."""
     from graphmix.experiments.quotes import quoted
 
@@ -92,19 +95,12 @@ def results_table(results: Iterable[dict[str, Any]], title: str, metrics: Sequen
         paper = quoted(run)
         table.add_row(
             name_run(run),
-            *(spread(run[f"{metric}_mean"], run[f"{metric}_std"]) for metric in metrics),
-            spread(paper[0].mean, paper[0].std) if paper else "-",
-            str(run["trials"]),
-            f"{run['seconds']:.1f}",
+            *(spread_of(run, metric) for metric in metrics),
+            spread(paper[0].mean, paper[0].std) if paper else "–",
+            str(run.trials),
+            "–" if run.seconds is None else f"{run.seconds:.1f}",
         )
     return table
-
-
-def spread(mean: float | None, std: float | None) -> str:
-    """Write mean ± standard deviation; a dash if there is no mean."""
-    if mean is None:
-        return "-"
-    return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
 
 
 def fresh_folder(name: str) -> Path:
@@ -130,13 +126,11 @@ def report(message: str) -> None:
         say(message)
 
 
-def warn_of_divergence(results: dict[str, Any]) -> None:
-    """Warn of trials whose loss became infinite: their accuracy is not that of a trained network."""
-    if results["diverged"]:
-        trials = ", ".join(map(str, results["diverged"]))
-        say(
-            f"graphmix: the loss of {results['method']} became infinite in trials {trials}; try a lower --learning-rate"
-        )
+def warn_of_divergence(results: RunResult) -> None:
+    """Warn if the loss of a trial became infinite: its accuracy is not that of a trained network."""
+    if results.failed:
+        trials = ", ".join(map(str, results.failed))
+        say(f"graphmix: the loss of {results.method} became infinite in trials {trials}; try a lower --learning-rate")
 
 
 def same_folder(folder: Path) -> str:
@@ -148,7 +142,8 @@ def same_folder(folder: Path) -> str:
 def resumable(how: str) -> Iterator[None]:
     """On Ctrl-C, say how to continue, and exit with code 130."""
     try:
-        yield
+        with always_raised():
+            yield
     except KeyboardInterrupt:
         say(f"graphmix: interrupted; {how}")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None

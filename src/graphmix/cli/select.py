@@ -1,61 +1,72 @@
-"""graphmix select: α and γ chosen by validation accuracy, then judged with fresh seeds."""
+"""graphmix select: choose α and γ by validation accuracy, then test them with fresh seeds."""
 
 import json
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from graphmix import data
 from graphmix.cli.board import Board
 from graphmix.cli.data import DataRoot
+from graphmix.cli.options import DatasetName, settings_options
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder, spread
+from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder
 from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
-from graphmix.experiments.records import source_commit
-from graphmix.experiments.runner import loader, reproduce
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
-from graphmix.models import BACKBONES
-from graphmix.training import Config
+from graphmix.results.commands import option
+from graphmix.results.record import Choice, GridPoint
+from graphmix.results.wording import spread
+from graphmix.results.writer import to_json
+from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.settings import check_value
 
 
-def _listed(axis: str) -> str:
+def _paper_values(axis: str) -> str:
     """The paper's values of a grid's axis, as they are written on the command line."""
     return ",".join(f"{value:g}" for value in load_spec("selection").grid[axis])
 
 
+@settings_options("backbone", "reading", "epochs", "seed", before="device", panel="Options")
 def select(
-    dataset: Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")],
-    alphas: Annotated[str, typer.Option(help="Values of α to try.")] = _listed("alphas"),
-    gammas: Annotated[str, typer.Option(help="Values of γ to try.")] = _listed("gammas"),
-    backbone: Annotated[str, typer.Option(help=f"{', '.join(BACKBONES)}.")] = "gcn",
-    reading: Annotated[str, typer.Option(help="Whose other hyperparameters: paper or released.")] = "paper",
+    dataset: DatasetName,
+    alphas: Annotated[str, typer.Option(help="Values of α to try.")] = _paper_values("alphas"),
+    gammas: Annotated[str, typer.Option(help="Values of γ to try.")] = _paper_values("gammas"),
     split: Annotated[str | None, typer.Option(help="A split by name.", show_default="the dataset's usual")] = None,
     splits: Annotated[
-        int | None, typer.Option(min=1, help="Different splits, taken in turn.", show_default="10, or one a trial")
+        int | None, typer.Option(min=1, help="Different splits, taken in turn.", show_default="10, or one per trial")
     ] = None,
-    trials: Annotated[int, typer.Option(min=2, help="Trials at each point, and of the choice.")] = 20,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Parameter updates.", show_default="by dataset")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Trial i of the search uses seed + i; the choice others.")] = 0,
+    trials: Annotated[int, typer.Option(min=2, help="Trials at each point, and of the chosen one.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     out: Annotated[
-        Path | None, typer.Option(help="Results folder; what is in it is not computed again.", show_default="in runs/")
+        Path | None, typer.Option(help="Results folder; results in it are not computed again.", show_default="in runs/")
     ] = None,
     write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
     data_root: DataRoot = None,
+    **given: Any,
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
-    name = data.resolve(dataset)
-    if data.is_file(name) and not Path(name).is_file():
-        raise DataError(f"{name} is not there")
-    grid = {"alphas": _values("alphas", alphas), "gammas": _values("gammas", gammas)}
-    spec = search_spec(name, grid, backbone=backbone, reading=reading, split=split, splits=splits, trials=trials)
-    asked = Asked(trials=trials, epochs=epochs, seed=seed)
+    from graphmix.data import is_file, resolve
+
+    name = resolve(dataset)
+    if is_file(name) and not Path(name).is_file():
+        raise DataError(f"there is no file {name}")
+    grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
+    usual = Config.for_dataset(name, **given)
+    spec = search_spec(
+        name, grid, backbone=usual.backbone, reading=usual.reading, split=split, splits=splits, trials=trials
+    )
+    asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
+    from graphmix.experiments.records import source_commit
+    from graphmix.experiments.runner import loader, reproduce
+
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         (record,) = reproduce(
             [spec],
@@ -67,53 +78,61 @@ def select(
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
         )
-    cell = record["cells"][0]
-    if cell["run"] is None:
-        raise ConfigError(f"the search could not be done: {cell['error']}")
+    (cell,) = record.cells
+    found = cell.outcome.selection
+    if cell.run is None or found is None or found.chosen is None:
+        raise ConfigError(f"the search failed: {cell.error}")
     if as_json:
-        typer.echo(json.dumps({"chosen": cell["chosen"], "grid": cell["grid"], "run": cell["run"], "out": str(folder)}))
+        written = {"chosen": found.chosen, "grid": found.grid, "run": cell.run, "out": str(folder)}
+        typer.echo(json.dumps(to_json(written)))
         return
-    output.print(_grid_table(cell, name))
-    chosen = " and ".join(f"--{name} {value:g}" for name, value in cell["chosen"].items())
-    output.print(f"Chosen: {chosen}", markup=False)
-    output.print(results_table([cell["run"]], "The choice, with fresh seeds", metrics_of(dataset)))
+    output.print(_grid_table(found.grid, found.chosen, name))
+    output.print(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}", markup=False)
+    output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
     output.print(f"Record written to {folder}", markup=False, soft_wrap=True)
     if write_page:
         write_report(folder, folder / "report.html")
 
 
 def _command(dataset: str, spec: Spec, asked: Asked, alphas: str, gammas: str) -> str:
-    """What makes the record again."""
+    """The command that writes the record again."""
     settings = dict(spec.rows[0].settings) | dict(spec.columns[0].settings)
-    command = f"graphmix select {dataset} --alphas {alphas} --gammas {gammas} --backbone {settings['backbone']}"
-    command += f" --trials {asked.trials} --reading {spec.readings[0]} --split {settings['split']} --seed {asked.seed}"
-    command += f" --splits {spec.splits}" if isinstance(spec.splits, int) else ""
-    return command + (f" --epochs {asked.epochs}" if asked.epochs else "")
+    chosen = {
+        "alphas": alphas,
+        "gammas": gammas,
+        "backbone": settings["backbone"],
+        "trials": asked.trials,
+        "reading": spec.readings[0],
+        "split": settings["split"],
+        "seed": asked.seed,
+    }
+    chosen |= {"splits": spec.splits} if isinstance(spec.splits, int) else {}
+    chosen |= {"epochs": asked.epochs} if asked.epochs else {}
+    words = [word for name, value in chosen.items() for word in option(name, value)]
+    return shlex.join(["graphmix", "select", dataset, *words])
 
 
-def _grid_table(cell: dict[str, Any], dataset: str) -> Table:
+def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Table:
     table = Table(title=f"Validation accuracy (%) on {dataset}", title_justify="left")
     table.add_column("α \\ γ")
-    by = {(point["alpha"], point["gamma"]): point for point in cell["grid"]}
+    by = {(point.alpha, point.gamma): point for point in grid}
     gammas = list(dict.fromkeys(gamma for _, gamma in by))
     for gamma in gammas:
         table.add_column(f"{gamma:g}", justify="right")
-    best = (cell["chosen"]["alpha"], cell["chosen"]["gamma"])
+    best = (chosen.alpha, chosen.gamma)
     for alpha in dict.fromkeys(alpha for alpha, _ in by):
         shown = []
         for gamma in gammas:
-            text = spread(by[alpha, gamma]["val_accuracy_mean"], by[alpha, gamma]["val_accuracy_std"])
+            text = spread(by[alpha, gamma].val_accuracy_mean, by[alpha, gamma].val_accuracy_std)
             shown.append(f"[bold]→ {text}[/bold]" if (alpha, gamma) == best else text)
         table.add_row(f"{alpha:g}", *shown)
     return table
 
 
-def _values(name: str, text: str) -> tuple[float, ...]:
+def _values(name: str, hyperparameter: str, text: str) -> tuple[float, ...]:
     try:
         values = tuple(dict.fromkeys(float(part) for part in text.split(",")))
     except ValueError as error:
-        raise ConfigError(f"{name} must be numbers with commas between them, say 0,0.1,1; not {text!r}") from error
-    for value in values:
-        # Held to its range before anything is trained.
-        Config(alpha=value, gamma=value)
-    return values
+        raise ConfigError(f"`{name}` must be numbers separated by commas, such as 0,0.1,1; not {text!r}") from error
+    # Checked before anything is trained.
+    return tuple(check_value(name, value, HYPERPARAMETERS[hyperparameter]) for value in values)

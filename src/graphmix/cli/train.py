@@ -2,13 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmix import data
-from graphmix.baselines import BASELINES, judge
 from graphmix.cli.data import DataRoot
+from graphmix.cli.options import DatasetName, Device, WritePage, settings_options
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
@@ -19,32 +18,34 @@ from graphmix.cli.screen import (
     results_table,
     resumable,
     same_folder,
+    say,
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
-from graphmix.models import BACKBONES
-from graphmix.storage import runs as engine
-from graphmix.training import Config
-from graphmix.training.devices import choose_device
+from graphmix.results.writer import to_json
+from graphmix.training.config import Config
+from graphmix.training.expectations import few_epochs
 from graphmix.training.methods import METHODS
+from graphmix.training.settings import RUN
+
+if TYPE_CHECKING:
+    from graphmix.data import Graph, Split
+    from graphmix.results.run import RunResult
+    from graphmix.storage.runs import Run
+    from graphmix.training import Progress
+
+__all__ = ["Device", "WritePage", "train"]
 
 DATA = "The data"
-METHOD = "The method"
-GNN = "The network"
-RUN = "The run"
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUN)]
-
-WritePage = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write report.html into the run folder.", rich_help_panel=RUN)
-]
 
 
 def _option(help: str, panel: str, *names: str) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False)
 
 
+@settings_options(before="chunk", choices={"method": tuple(METHODS)})
 def train(
-    dataset: Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")],
+    dataset: DatasetName,
     split: Annotated[
         str | None,
         _option(
@@ -53,150 +54,86 @@ def train(
     ] = None,
     splits: Annotated[
         int | None,
-        _option("Different splits, which the trials take in turn (default: 10, or one for each trial if fewer).", DATA),
+        _option("Different splits, which the trials take in turn (default: 10, or one per trial if fewer).", DATA),
     ] = None,
     split_seed: Annotated[int, _option("Seed of the first split (default: 0).", DATA)] = 0,
     data_root: DataRoot = None,
-    method: Annotated[str, _option(f"{', '.join(METHODS)} (default: graphmix).", METHOD)] = "graphmix",
-    reading: Annotated[
-        str, _option("Whose defaults: paper, or released for the authors' code (default: paper).", METHOD)
-    ] = "paper",
-    alpha: Annotated[
-        float | None, _option("α of Beta(α, α); 0 switches mixup off (default: by dataset, mostly 1.0).", METHOD)
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        _option("γ, peak weight of the predicted targets; 0 switches them off (default: by dataset).", METHOD),
-    ] = None,
-    optimisation: Annotated[
-        str | None, _option("GraphMix's FCN and GNN: alternate, or joint in every step (default: alternate).", METHOD)
-    ] = None,
-    joint_weight: Annotated[
-        float | None, _option("Weight of the FCN's loss when joint (default: 1.0).", METHOD)
-    ] = None,
-    predictor: Annotated[
-        str | None, _option("Which network predicts: gnn or fcn (default: gnn, but fcn for method fcn).", METHOD)
-    ] = None,
-    temperature: Annotated[
-        float | None, _option("T of sharpening (default: 0.1).", METHOD, "--temperature", "-T")
-    ] = None,
-    perturbations: Annotated[
-        int | None,
-        _option("K, dropout passes averaged into a target (default: 10).", METHOD, "--perturbations", "-K"),
-    ] = None,
-    rampup_start: Annotated[
-        int | None, _option("Epoch at which γ's ramp begins (default: mostly epochs / 4).", METHOD)
-    ] = None,
-    rampup_end: Annotated[
-        int | None, _option("Epoch at which γ is reached (default: mostly epochs / 2).", METHOD)
-    ] = None,
-    rampup_before: Annotated[float | None, _option("Share of γ before the ramp (default: by reading).", METHOD)] = None,
-    unlabeled: Annotated[
-        str | None,
-        _option("Unlabeled nodes in a step: all, labeled (as many), or a number (default: by reading).", METHOD),
-    ] = None,
-    fcn_loss: Annotated[
-        str | None, _option("cross-entropy or binary-cross-entropy (default: by reading).", METHOD)
-    ] = None,
-    lambda_per: Annotated[str | None, _option("One λ per pair or per batch (default: by reading).", METHOD)] = None,
-    select_by: Annotated[
-        str | None,
-        _option("Validation score an epoch is chosen by: accuracy or macro-f1 (default: by dataset).", METHOD),
-    ] = None,
-    ties: Annotated[
-        str | None,
-        _option("Which of equally good epochs counts: first or last (default: by reading).", METHOD),
-    ] = None,
-    class_weight: Annotated[
-        str | None, _option("Loss on the labels: balanced lets every class count alike (default: none).", METHOD)
-    ] = None,
-    target_weight: Annotated[
-        str | None, _option("Predicted targets: balanced lets every class count alike (default: none).", METHOD)
-    ] = None,
-    backbone: Annotated[str | None, _option(f"{', '.join(BACKBONES)} (default: gcn).", GNN)] = None,
-    hidden: Annotated[
-        int | None, _option("Hidden units, per head in a gat (default: by dataset and backbone).", GNN)
-    ] = None,
-    heads: Annotated[int | None, _option("Attention heads of a gat (default: 8).", GNN)] = None,
-    output_heads: Annotated[
-        int | None, _option("Attention heads of its last layer, averaged (default: 1).", GNN)
-    ] = None,
-    pool_ratios: Annotated[
-        str | None, _option("Share of nodes that each pooling of a unet keeps (default: 0.5,0.5).", GNN)
-    ] = None,
-    input_dropout: Annotated[float | None, _option("Dropout on the input (default: mostly 0.5).", GNN)] = None,
-    hidden_dropout: Annotated[
-        float | None, _option("Dropout on the hidden layer (default: by backbone; gcn 0.0).", GNN)
-    ] = None,
-    attention_dropout: Annotated[
-        float | None, _option("Dropout on a gat's attention (default: mostly 0.5).", GNN)
-    ] = None,
-    bias: Annotated[bool | None, _option("Biases in the layers (default: no).", GNN, "--bias/--no-bias")] = None,
-    binarise: Annotated[
-        bool | None,
-        _option("Features to 0 or 1 first (default: by reading).", GNN, "--binarise/--no-binarise"),
-    ] = None,
-    epochs: Annotated[int | None, _option("Parameter updates (default: by dataset, mostly 2000).", RUN)] = None,
-    learning_rate: Annotated[
-        float | None,
-        _option("Adam's step size (default: by dataset and backbone; 0.01).", RUN, "--learning-rate", "--lr"),
-    ] = None,
-    weight_decay: Annotated[float | None, _option("L2 penalty (default: by dataset, mostly 0.0005).", RUN)] = None,
-    trials: Annotated[int | None, _option("Trials, trained side by side (default: 10).", RUN)] = None,
-    seed: Annotated[int | None, _option("Trial i uses seed + i (default: 0).", RUN)] = None,
-    chunk: Annotated[int | None, _option("Trials at once (default: from the device and its memory).", RUN)] = None,
+    chunk: Annotated[int | None, _option("Trials at once (default: by the device and its memory).", RUN)] = None,
     device: Device = "auto",
     out: Annotated[
-        Path | None, _option("Run folder; a killed run goes on in it (default: a new one in runs/).", RUN)
+        Path | None, _option("Run folder; a killed run continues in it (default: a new one in runs/).", RUN)
     ] = None,
     write_page: WritePage = True,
     as_json: Annotated[bool, _option("Print one JSON object, accuracies in percent.", RUN, "--json")] = False,
+    **given: Any,
 ) -> None:
-    """Train on a dataset and report how good each trial is on the test nodes, at its best validation epoch."""
-    given = {name: value for name, value in locals().items() if name in Config.__dataclass_fields__}
-    given["unlabeled"] = int(unlabeled) if unlabeled is not None and unlabeled.isdecimal() else unlabeled
-    given["pool_ratios"] = None if pool_ratios is None else [_number(part) for part in pool_ratios.split(",")]
-    if method not in METHODS:
-        raise ConfigError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    # A baseline takes of the hyperparameters the trials and the seed; the others are held to their ranges all the same.
-    config = Config.for_dataset(data.resolve(dataset), **(given | {"method": None} if method in BASELINES else given))
+    """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
+    from graphmix.data import resolve, split_seeds
+
+    method = given["method"] or Config.method
+    config = _config(resolve(dataset), method, given)
+    seeds = split_seeds(config.trials, splits, split_seed)
+    # Only now: these import torch, which takes seconds, and the checks above do not need it.
+    from graphmix.data import load
+    from graphmix.training.devices import choose_device
+
     choose_device(device)
-    seeds = data.split_seeds(config.trials, splits, split_seed)
-    graph, masks = data.load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
+    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
     folder = out or fresh_folder(f"{graph.name}-{method}")
-    if method in BASELINES:
-        engine.check_empty(folder)
-        results = judge(
-            method,
-            graph,
-            masks,
-            trials=config.trials,
-            seed=config.seed,
-            watch=lambda trial: report(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}"),
-        )
-        engine.record(folder, results)
+    if METHODS[method].baseline:
+        results = _run_baseline(method, graph, masks, config, folder)
     else:
-        with resumable(same_folder(folder)), Bar(f"{method} on {graph.name}", config.trials, config.epochs) as bar:
-            run = engine.train(graph, masks, config, folder, device=device, chunk=chunk, watch=bar.watch)
+        # Where nobody asks for other epochs, they are the paper's, however few.
+        note = None if given["epochs"] is None else few_epochs(config)
+        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, note=note)
         results = run.results
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
     if as_json:
-        typer.echo(json.dumps(results | {"out": str(folder)}, allow_nan=False))
-        if write_page:
-            write_report(folder, folder / "report.html", quiet=True)
-        return
-    different = "" if masks.num_splits == 1 else f" ({len(set(masks.seeds or seeds))} different)"
-    reading_note = "" if method in BASELINES else f", reading “{config.reading}”"
-    title = f"{graph.name}, {masks.name} split{different}{reading_note}"
-    output.print(results_table([results], title, metrics_of(dataset)))
-    output.print(f"Run written to {folder}", markup=False, soft_wrap=True)
+        typer.echo(json.dumps(to_json(results) | {"out": str(folder)}, allow_nan=False))
+    else:
+        different = "" if masks.num_splits == 1 else f" ({len(set(masks.seeds or seeds))} different)"
+        reading = "" if METHODS[method].baseline else f", reading “{config.reading}”"
+        title = f"{graph.name}, {masks.name} split{different}{reading}"
+        output.print(results_table([results], title, metrics_of(dataset)))
+        output.print(f"Run written to {folder}", markup=False, soft_wrap=True)
     if write_page:
-        write_report(folder, folder / "report.html")
+        write_report(folder, folder / "report.html", quiet=as_json)
 
 
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text  # the config says what is wrong with it
+def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
+    """The config of a run. A baseline uses only its trials and its seed, but all options are checked."""
+    if method not in METHODS:
+        raise ConfigError(f"`method` must be one of {', '.join(METHODS)}, not {method!r}")
+    return Config.for_dataset(dataset, **(given | {"method": None} if METHODS[method].baseline else given))
+
+
+def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, folder: Path) -> "RunResult":
+    from graphmix.baselines import judge
+    from graphmix.storage import runs as engine
+
+    def watch(trial: int) -> None:
+        report(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
+
+    engine.check_empty(folder)
+    results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch)
+    engine.record(folder, results)
+    return results
+
+
+def _run_network(
+    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, note: str | None
+) -> "Run":
+    from graphmix.storage import runs as engine
+
+    label = f"{config.method} on {graph.name}"
+    notes = [] if note is None else [note]
+
+    def watch(step: "Progress") -> None:
+        # Not before the first epoch: until then a run may still be refused, which takes one sentence.
+        while notes:
+            say(f"graphmix: {notes.pop()}")
+        bar.watch(step)
+
+    with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:
+        return engine.train(graph, split, config, folder, watch=watch, device=device, chunk=chunk)

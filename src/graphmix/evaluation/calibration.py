@@ -7,7 +7,7 @@ the node, and its label, int64 `[nodes]`. What is fitted on nodes looks better o
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from torch import Tensor
 from graphmix.errors import ConfigError, DataError
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.method import reliability
+from graphmix.results.details import Reliability
+from graphmix.results.fit import AbstentionCurve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,12 +107,8 @@ def expected_calibration_error(probabilities: Floats, labels: Ints, bins: int = 
     return float((confidence - right).abs().sum() / count.sum())
 
 
-def reliability_table(probabilities: Floats, labels: Ints) -> dict[str, Any]:
-    """Confidence and accuracy by bins of the confidence: `reliability` of docs/design/0012-results-files.md.
-
-    Returns:
-        "count", "confidence" and "accuracy", 15 values each, and "ece"; shares in percent, None for an empty bin.
-    """
+def reliability_table(probabilities: Floats, labels: Ints) -> Reliability:
+    """Confidence and accuracy in 15 bins of the confidence."""
     return reliability_diagram(_counts(probabilities, labels, bins=15))
 
 
@@ -202,16 +200,15 @@ def abstention_accuracy(
     return float((probabilities.argmax(axis=1) == labels)[kept].mean()) if kept.any() else None
 
 
-def abstention_curve(probabilities: Floats, labels: Ints) -> dict[str, list[float]]:
-    """What abstaining below a confidence leaves, in percent, at most 100 points, the surest nodes first.
-
-    Returns:
-        "threshold", "kept" (the share of nodes at or above it) and "accuracy" (the share of those that are right).
-    """
+def abstention_curve(probabilities: Floats, labels: Ints) -> AbstentionCurve:
+    """What abstaining below a confidence leaves, in percent, at most 100 points, the most confident nodes first."""
     confidence, kept, right = _by_confidence(probabilities, labels)
     chosen = np.unique(np.linspace(0, len(confidence) - 1, min(len(confidence), MOST_POINTS)).round().astype(np.int64))
-    columns = {"threshold": confidence, "kept": kept / max(len(labels), 1), "accuracy": right / kept}
-    return {name: [round(100 * value, 2) for value in column[chosen].tolist()] for name, column in columns.items()}
+    columns = (confidence, kept / max(len(labels), 1), right / kept)
+    threshold, kept_share, accuracy = (
+        tuple(round(100 * value, 2) for value in column[chosen].tolist()) for column in columns
+    )
+    return AbstentionCurve(threshold, kept_share, accuracy)
 
 
 def _by_confidence(probabilities: Floats, labels: Ints) -> tuple[Floats, Ints, Ints]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
-from graphmix.experiments.spec import EACH, Column, Quoted, Row, Spec
+from graphmix.experiments.spec import EACH, Column, Row, Spec
 from graphmix.experiments.versions import versions_of
 from graphmix.results.commands import train_command
+from graphmix.results.record import Quoted
 from graphmix.training.config import ADDED, Config
 from graphmix.training.methods import METHODS
 

@@ -1,21 +1,23 @@
-"""Cell -> outcome: train, judge and sum up one cell, or fetch what is stored of it."""
+"""Cell -> outcome: train and sum up one cell, or read what is stored of it."""
 
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from graphmix.analysis import details
 from graphmix.analysis.bound import estimate
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import Dataset
+from graphmix.errors import RunError
 from graphmix.experiments.cells import Cell
 from graphmix.experiments.records import Store
 from graphmix.experiments.selection import choose, fresh, grid_cells, summary
 from graphmix.experiments.spec import Spec
 from graphmix.experiments.versions import text_of
+from graphmix.results.record import Choice, Outcome, Selection
+from graphmix.results.run import RunResult
 from graphmix.results.runs import device_name, versions
 from graphmix.storage import runs as engine
 from graphmix.training import Progress
@@ -50,7 +52,7 @@ class Computer:
     commit: str | None
     stored_only: bool = False
 
-    def outcome(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+    def outcome(self, spec: Spec, cell: Cell, watch: Watch) -> Outcome:
         """A cell's result: stored, or computed and stored."""
         if spec.kind == "selection":
             return self._selected(spec, cell, watch)
@@ -58,7 +60,7 @@ class Computer:
             return self._bounded(cell, watch)
         return self._trained(cell, watch, "")
 
-    def _trained(self, cell: Cell, watch: Watch, part: str) -> dict[str, Any]:
+    def _trained(self, cell: Cell, watch: Watch, part: str) -> Outcome:
         held = self._stored(cell)
         if held is not None:
             return held
@@ -67,7 +69,7 @@ class Computer:
         if cell.method in BASELINES:
             config = cell.config
             run = judge(cell.method, graph, split, trials=config.trials, seed=config.seed)
-            return self._keep(cell, {"run": run, "details": None})
+            return self._keep(cell, Outcome(command=cell.command, run=run))
         folder = self.work / cell.key
         if engine.holds(folder, graph, split, cell.config):
             # Killed after its last trial and before the cell was stored.
@@ -80,22 +82,24 @@ class Computer:
                 graph, split, cell.config, folder, device=self.device, watch=lambda step: watch(part, step)
             )
         summed = details(trained.fit, graph, split, cell.measures)
-        kept = self._keep(cell, {"run": trained.results, "details": summed})
+        kept = self._keep(cell, Outcome(command=cell.command, run=trained.results, details=summed))
         shutil.rmtree(folder, ignore_errors=True)
         return kept
 
-    def _selected(self, spec: Spec, cell: Cell, watch: Watch) -> dict[str, Any]:
+    def _selected(self, spec: Spec, cell: Cell, watch: Watch) -> Outcome:
         points = grid_cells(cell, spec.grid)
         grid = []
         for place, point in enumerate(points):
             part = f"α = {point.config.alpha:g}, γ = {point.config.gamma:g} ({place + 1} of {len(points)})"
-            grid.append(summary(point, self._trained(point, watch, part)["run"]))
+            grid.append(summary(point, _run(self._trained(point, watch, part))))
         chosen = choose(grid)
         final = self._trained(fresh(cell, chosen), watch, "the chosen point, fresh seeds")
         column = next(column for column in spec.columns if column.name == cell.column)
-        return final | {"grid": grid, "chosen": chosen, "paper_chosen": column.paper_chosen}
+        theirs = column.paper_chosen
+        paper = None if theirs is None else Choice(theirs["alpha"], theirs["gamma"])
+        return replace(final, selection=Selection(tuple(grid), chosen, paper))
 
-    def _bounded(self, cell: Cell, watch: Watch) -> dict[str, Any]:
+    def _bounded(self, cell: Cell, watch: Watch) -> Outcome:
         held = self._stored(cell)
         if held is not None:
             return held
@@ -111,23 +115,28 @@ class Computer:
             device=self.device,
             watch=lambda done, total: watch(f"{done} of {total} points", None),
         )
-        made = {
-            "settings": cell.definition,
-            "seconds": round(time.perf_counter() - started, 3),
-            "device": device_name(choose_device(self.device)),
-            "versions": versions(),
-        }
-        return self._keep(cell, {"run": None, "details": None, "bound": terms | made})
+        bound = replace(
+            terms,
+            settings=cell.definition,
+            seconds=round(time.perf_counter() - started, 3),
+            device=device_name(choose_device(self.device)),
+            versions=dict(versions()),
+        )
+        return self._keep(cell, Outcome(bound=bound))
 
-    def _stored(self, cell: Cell) -> dict[str, Any] | None:
+    def _stored(self, cell: Cell) -> Outcome | None:
         held = self.store.read(cell.key)
         if held is None and self.stored_only:
             raise NotStoredError
         return held
 
-    def _keep(self, cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
-        command = None if result["run"] is None else cell.command
-        code = text_of(cell.versions)
-        outcome = {"key": cell.key, "command": command, "code": code, "commit": self.commit, **result}
+    def _keep(self, cell: Cell, result: Outcome) -> Outcome:
+        outcome = replace(result, key=cell.key, code=text_of(cell.versions), commit=self.commit)
         self.store.write(cell.key, outcome)
         return outcome
+
+
+def _run(outcome: Outcome) -> RunResult:
+    if outcome.run is None:
+        raise RunError(f"the stored cell {outcome.key} has no run; delete its file and it is computed again")
+    return outcome.run

@@ -1,29 +1,31 @@
-"""The paper's number beside a run of any kind, by what the run did."""
+"""The paper's number for a run, by dataset, split, network and method."""
 
 from functools import cache
-from typing import Any
 
-from graphmix.experiments.spec import Quoted, load_spec, names
+from graphmix.experiments.spec import load_spec, names
+from graphmix.results.record import Quoted
+from graphmix.results.run import RunResult
 from graphmix.training.methods import METHODS
 
-# What a run of the paper's method does where the paper says nothing else.
+# A run that differs in one of these is a variant, for which the paper has no number.
 _USUAL = {"optimisation": "alternate", "predictor": "auto", "class_weight": "none", "target_weight": "none"}
 
 _Place = tuple[str, str, str | None, str, bool, bool]
 
 
-def quoted(run: dict[str, Any]) -> tuple[Quoted, str] | None:
-    """The paper's number and what it measures, by a run's results; None where it has none, or for a variant."""
-    if any(run.get(name, value) != value for name, value in _USUAL.items()):
+def quoted(run: RunResult) -> tuple[Quoted, str] | None:
+    """The paper's number for a run and what it measures; None if the paper has none, or for a variant."""
+    settings = run.settings
+    if any(settings.get(name, value) != value for name, value in _USUAL.items()):
         return None
-    mixes = run["method"] == "graphmix"
-    off = (mixes and run["alpha"] == 0, mixes and run["gamma"] == 0)
-    return _numbers().get((run["dataset"], run["split"], run["backbone"], run["method"], *off))
+    mixes = run.method == "graphmix"
+    off = (mixes and settings["alpha"] == 0, mixes and settings["gamma"] == 0)
+    return _numbers().get((run.dataset, run.split or "", run.backbone, run.method, *off))
 
 
 @cache
 def _numbers() -> dict[_Place, tuple[Quoted, str]]:
-    """Every number of the paper's tables; where two tables give one cell different values, the first has it."""
+    """Return every number of the paper's tables; if two tables differ on a cell, the first counts."""
     found: dict[_Place, tuple[Quoted, str]] = {}
     for spec in map(load_spec, names()):
         if spec.kind != "table":

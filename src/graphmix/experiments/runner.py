@@ -1,4 +1,4 @@
-"""Spec -> record: every cell computed once, kept at once, and gone on with after a kill.
+"""Spec -> record: every cell is computed once and kept at once, so that a killed run can be continued.
 
 In the results folder:
 
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from graphmix import data
 from graphmix.data import Dataset, SourceUnavailable
 from graphmix.errors import RunError
 from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.compute import Computer, Load, NotStoredError
-from graphmix.experiments.records import Store, assemble, entry, kept, read_cells, write_record
+from graphmix.experiments.records import Failure, Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_leavings
+from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
@@ -41,7 +41,7 @@ class Stage:
     """
 
     spec: Spec
-    entries: list[dict[str, Any]]
+    entries: list[CellResult]
     todo: list[bool]
     place: int
     part: str = ""
@@ -63,7 +63,7 @@ def reproduce(
     watch: Watch = lambda stage: None,
     stored_only: bool = False,
     command: str | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Compute what is missing of the specs' cells and write their records.
 
     A cell that fails is shown as failed and the others go on; the next run tries it again.
@@ -120,7 +120,7 @@ def loader(data_root: Path | None = None, report: Callable[[str], None] | None =
 
 def _run(
     computer: Computer, planned: tuple[Spec, list[Cell]], asked: Asked, folder: Path, command: str | None, watch: Watch
-) -> dict[str, Any]:
+) -> Record:
     spec, cells = planned
     wanted = [cell.method is not None and fits(cell, asked.only) for cell in cells]
     held = [_held(computer.store, spec, cell) for cell in cells]
@@ -148,21 +148,21 @@ def _run(
     return record
 
 
-def _held(store: Store, spec: Spec, cell: Cell) -> dict[str, Any] | None:
+def _held(store: Store, spec: Spec, cell: Cell) -> Outcome | None:
     # A search is made of stored cells, but is not one; going through it costs little when they are all there.
     return None if cell.method is None or spec.kind == "selection" else store.read(cell.key)
 
 
 def _entry(
-    computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None], before: dict[str, Any]
-) -> dict[str, Any]:
+    computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None], before: CellResult
+) -> CellResult:
     try:
         return entry(spec, cell, computer.outcome(spec, cell, tell), None)
     except NotStoredError:
         return before
     except SourceUnavailable:
         # Without the folders it was looked for in: a record may be read on other machines.
-        error = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
+        error: Failure = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
     except Exception as caught:  # noqa: BLE001
         # One cell of a hundred, whatever it is: the record says what happened, and the command ends with a failure.
         error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")

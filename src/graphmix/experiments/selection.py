@@ -1,16 +1,18 @@
-"""Hyperparameter selection as the paper did it: a grid over α and γ, chosen by validation accuracy alone."""
+"""Hyperparameter selection as in the paper: a grid over α and γ, and a choice by the validation score alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from graphmix import data
+from graphmix.errors import RunError
 from graphmix.experiments.cells import Cell
-from graphmix.experiments.names import title
 from graphmix.experiments.spec import EACH, Column, Row, Spec
+from graphmix.results.names import title
+from graphmix.results.record import Choice, GridPoint
+from graphmix.results.run import RunResult
 from graphmix.training import Config
 
 
@@ -24,16 +26,16 @@ def search_spec(
     splits: int | None = None,
     trials: int,
 ) -> Spec:
-    """A search for α and γ on any dataset, as a spec of one cell.
+    """Return a search for α and γ on any dataset, as a spec of one cell.
 
     Args:
         dataset: a key of `graphmix.data.DATASETS`, or the path of an .npz file.
         grid: the values of "alphas" and "gammas".
         backbone: the network.
-        reading: whose other hyperparameters.
+        reading: whose defaults the other hyperparameters take.
         split: a split by name; the dataset's usual one when not given.
         splits: how many different splits the trials take in turn; 10 when not given, or one for each trial if fewer.
-        trials: at each point, and of the choice.
+        trials: trials at each point, and of the chosen one.
 
     Raises:
         ConfigError: the backbone or the reading does not exist.
@@ -62,32 +64,38 @@ def search_spec(
 
 
 def grid_cells(cell: Cell, grid: Mapping[str, Sequence[float]]) -> list[Cell]:
-    """The cell at every point of the grid, with its own seeds; only scores are measured there."""
+    """Return the cell at each point of the grid; only scores are computed there."""
     plain = replace(cell, measures=())
     return [plain.with_settings(alpha=alpha, gamma=gamma) for alpha, gamma in product(grid["alphas"], grid["gammas"])]
 
 
-def choose(points: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """The point with the best mean validation score over its trials, the first of equals; the test plays no part.
+def choose(points: Sequence[GridPoint]) -> Choice:
+    """Return the point with the best mean validation score, the first of several; test scores are not used.
 
-    The score is what epochs are chosen by: accuracy, or macro F1 among links.
-
-    Args:
-        points: as `summary` gives.
+    The score is what epochs are selected by: accuracy, or macro F1 for links.
     """
-    best = max(points, key=lambda point: point["val_score_mean"])
-    return {"alpha": best["alpha"], "gamma": best["gamma"]}
+    best = max(points, key=lambda point: point.val_score_mean or 0.0)
+    return Choice(best.alpha, best.gamma)
 
 
-def fresh(cell: Cell, chosen: Mapping[str, float]) -> Cell:
-    """The cell at the chosen point, with seeds and, where splits are drawn, splits that the search has not seen."""
+def fresh(cell: Cell, chosen: Choice) -> Cell:
+    """Return the cell at the chosen point, with seeds and drawn splits that the search did not use."""
     unseen = replace(cell, first_split=cell.first_split + cell.splits)
-    return unseen.with_settings(**chosen, seed=cell.config.seed + cell.config.trials)
+    return unseen.with_settings(alpha=chosen.alpha, gamma=chosen.gamma, seed=cell.config.seed + cell.config.trials)
 
 
-def summary(point: Cell, run: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a point of the grid: where it is and its validation scores."""
-    config = point.config
-    score = round(fmean(run["val_score"]), 4)
-    kept = {name: run[name] for name in ("val_accuracy_mean", "val_accuracy_std", "val_accuracy")}
-    return {"alpha": config.alpha, "gamma": config.gamma, "trials": config.trials, "val_score_mean": score, **kept}
+def summary(point: Cell, run: RunResult) -> GridPoint:
+    """Return what a record holds of a point of the grid: α, γ and validation scores."""
+    val = run.val_accuracy
+    scores = [score for score in run.val_score or () if score is not None]
+    if val is None or len(scores) < run.trials:
+        raise RunError(f"the run at α = {point.config.alpha:g}, γ = {point.config.gamma:g} has no validation scores")
+    return GridPoint(
+        alpha=point.config.alpha,
+        gamma=point.config.gamma,
+        trials=point.config.trials,
+        val_score_mean=round(fmean(scores), 4),
+        val_accuracy_mean=val.mean,
+        val_accuracy_std=val.std,
+        val_accuracy=val.values,
+    )

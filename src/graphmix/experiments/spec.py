@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
-from graphmix.experiments.names import METRICS
+from graphmix.results.names import METRICS
+from graphmix.results.record import Quoted
 from graphmix.training import Config
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
@@ -22,17 +23,9 @@ EACH = "each"
 Settings = Mapping[str, Any]
 
 
-class Quoted(NamedTuple):
-    """A number of the paper: mean and standard deviation in percent, over so many trials; None for what it omits."""
-
-    mean: float
-    std: float | None = None
-    n: int | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: usually a dataset, and what is set on it."""
+    """A column: usually a dataset, with its settings."""
 
     name: str
     settings: Settings
@@ -41,14 +34,14 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row: a method, what is set for it, and the paper's numbers by column.
+    """A row: a method, its settings, and the paper's numbers by column.
 
     Attributes:
         name: what the paper calls it.
-        settings: what is set for it.
-        on: what is set for it on a column alone.
+        settings: its settings in every column.
+        on: further settings by column.
         paper: the paper's numbers by column.
-        quoted: whether the paper itself only quotes it, so that it is not run.
+        quoted: whether the paper quotes it from elsewhere; it is not run.
     """
 
     name: str
@@ -60,24 +53,24 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A table or figure: rows, columns, what is set where, and the paper's numbers.
+    """A table or figure: rows, columns, settings that differ from the paper's defaults, and the paper's numbers.
 
     Attributes:
-        name: of the file, and on the command line.
-        title: in words.
+        name: the name of its file.
+        title: what it shows.
         source: where it is in the paper.
         about: a sentence or two.
-        kind: what it is, of `KINDS`.
-        trials: the paper's.
+        kind: one of `KINDS`.
+        trials: the paper's number of trials.
         rows: the rows.
         columns: the columns.
-        settings: what is set everywhere: `split` and hyperparameters.
+        settings: settings of every cell: `split`, and hyperparameters that differ from `Config.for_dataset`.
         splits: how many different splits the trials take in turn; "each" for one per trial.
-        readings: each cell is computed once by each.
-        metric: what the numbers measure.
-        charts: of a figure, what it shows.
-        measures: what is measured of the trained networks beyond their scores.
-        grid: of a search, the values of "alphas" and "gammas".
+        readings: each cell is computed once per reading.
+        metric: what the numbers measure, a key of `METRICS`.
+        charts: what a figure shows, of `CHARTS`.
+        measures: what is computed of the trained networks besides scores, of `MEASURES`.
+        grid: the "alphas" and "gammas" of a search.
     """
 
     name: str
@@ -97,13 +90,13 @@ class Spec:
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def chosen(self, row: Row, column: Column) -> dict[str, Any]:
-        """What is set for a cell: by the spec, the column, the row, the row on that column; the last wins."""
+        """Return the settings of a cell: of the spec, the column, the row, the row in that column; the last wins."""
         return dict(self.settings) | dict(column.settings) | dict(row.settings) | dict(row.on.get(column.name, {}))
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every spec, in the order of the paper."""
+    """Return the names of all specs, in the order of the paper."""
     found = {path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml")}
     return tuple(sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
 
@@ -113,7 +106,7 @@ def load_spec(name: str) -> Spec:
     """Read a spec of the package.
 
     Raises:
-        ConfigError: there is no such spec, or it is not valid.
+        ConfigError: there is no such spec, or it is invalid.
     """
     if name not in names():
         raise ConfigError(f"there is no table or figure {name!r}; there are {', '.join(names())}, or all")
@@ -121,10 +114,10 @@ def load_spec(name: str) -> Spec:
 
 
 def parse(table: dict[str, Any], name: str) -> Spec:
-    """Make a spec of a TOML table, and check that everything in it means something.
+    """Make a spec of a TOML table.
 
     Raises:
-        ConfigError: it does not; the message says where.
+        ConfigError: the table is invalid; the message says where.
     """
     columns = tuple(_column(dict(entry), name) for entry in table.get("columns", []))
     rows = tuple(_row(dict(entry), table.get("trials"), name) for entry in table.get("rows", []))
@@ -140,7 +133,7 @@ def parse(table: dict[str, Any], name: str) -> Spec:
     return spec
 
 
-# As a reader meets them.
+# In the order of the paper.
 _ORDER = (
     "standard-split",
     "random-splits",
@@ -188,13 +181,13 @@ def _check(spec: Spec, name: str) -> None:
     whole = isinstance(spec.splits, int) and spec.splits >= 1
     _require(whole or spec.splits == EACH, name, f"splits must be a number or {EACH!r}")
     axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") else set()
-    _require(set(spec.grid) == axes, name, "a search, and nothing else, has a grid of alphas and gammas")
+    _require(set(spec.grid) == axes, name, "a search has a grid of alphas and gammas; other kinds have none")
     for entries in (spec.rows, spec.columns):
         titles = [entry.name for entry in entries]
         _require(titles and len(titles) == len(set(titles)), name, "rows and columns need names, each once")
     for row in spec.rows:
         stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
-        _require(not stray, name, f"{row.name} has something on {min(stray, default='')!r}, which is no column")
+        _require(not stray, name, f"{row.name} refers to {min(stray, default='')!r}, which is not a column")
         for column in spec.columns:
             if not row.quoted:
                 _check_cell(spec, row, column)
@@ -204,9 +197,9 @@ def _check_cell(spec: Spec, row: Row, column: Column) -> None:
     chosen, where = spec.chosen(row, column), f"{row.name} / {column.name}"
     allowed = {"dataset", "split"} | set(Config.__dataclass_fields__)
     unknown = set(chosen) - allowed
-    _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which nothing has")
-    _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} names no dataset")
-    _require(chosen.get("method") in METHODS, spec.name, f"{where} names no method")
+    _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which is not a hyperparameter")
+    _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} has no known dataset")
+    _require(chosen.get("method") in METHODS, spec.name, f"{where} has no known method")
 
 
 def _require(holds: object, spec: str, message: str) -> None:

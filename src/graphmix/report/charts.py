@@ -1,17 +1,22 @@
-"""The numbers that the page's charts are drawn from, as few characters as they can be without a visible difference."""
+"""The numbers that the page's charts are drawn from, rounded to what can be seen."""
 
 from typing import Any
 
 import numpy as np
 
-from graphmix.report.contents import Bound, Cell, Contents, Curves, Details, Embedding, Record
-from graphmix.report.parsing import ROLES
-from graphmix.report.wording import explain, metric_name, outcome
+from graphmix.report.contents import Contents
+from graphmix.report.wording import explain
+from graphmix.results.details import ROLES, Curves, Details, Embedding, Reliability
+from graphmix.results.names import METRICS
+from graphmix.results.record import Bound, CellResult, Choice, Record
+from graphmix.results.run import RunResult
+from graphmix.results.wording import outcome
+from graphmix.results.writer import to_json
 
 # A page of 150 cells must still open at once: so many nodes in all its pictures, and no picture poorer than this.
 _NODES, _FEWEST_NODES = 60_000, 400
 _CURVE_POINTS, _FEWER_CURVE_POINTS, _MANY_CURVES = 120, 60, 60
-# What a run says once per trial is on the page as charts already.
+# Longer lists, one value per trial, are on the page as charts.
 _LONGEST_LIST = 12
 
 
@@ -28,7 +33,7 @@ def chart_data(contents: Contents) -> dict[str, Any]:
         "records": [_record(record) for record in contents.records],
         "cells": cells,
         "classes": [list(names) for names in classes],
-        "settings": [_short(cell.run.settings) for record in contents.records for cell in record.cells if cell.run],
+        "settings": [_short(cell.run) for record in contents.records for cell in record.cells if cell.run],
     }
 
 
@@ -58,54 +63,72 @@ def _record(record: Record) -> dict[str, Any]:
         "title": record.title,
         "source": record.source,
         "kind": record.kind,
-        "metric": metric_name(record.metric),
+        "metric": METRICS[record.metric],
         "columns": list(record.columns),
     }
 
 
-def _cell(number: int, record: Record, cell: Cell, classes: dict[tuple[str, ...], int], room: _Room) -> dict[str, Any]:
+def _cell(
+    number: int, record: Record, cell: CellResult, classes: dict[tuple[str, ...], int], room: _Room
+) -> dict[str, Any]:
     drawn: dict[str, Any] = {"record": number, "name": record.label(cell), "column": cell.column}
     drawn |= {"row": cell.row, "reading": record.readings.index(cell.reading) if cell.reading else 0}
     if cell.paper is not None:
         drawn["paper"] = [cell.paper.mean, cell.paper.std]
     if cell.verdict is not None and cell.verdict.difference is not None and cell.status == "done":
         drawn |= {"word": outcome(cell), "difference": cell.verdict.difference, "tip": explain(cell)}
-    if cell.run is not None:
-        drawn["scores"] = _rounded(cell.run.scores, 2)
-        drawn["failed"] = sorted(set(cell.run.diverged))
-        drawn["std"] = cell.run.std
-        drawn["mean"] = cell.run.mean
+    score = None if cell.run is None else cell.run.score(record.metric)
+    if cell.run is not None and score is not None:
+        drawn["scores"] = _rounded(score.values, 2)
+        drawn |= {"failed": sorted(cell.run.failed), "std": score.std, "mean": score.mean}
     if cell.details is not None:
-        drawn["classes"] = classes.setdefault(cell.details.classes, len(classes))
+        drawn["classes"] = classes.setdefault(_class_names(cell.details), len(classes))
         drawn |= _pictures(cell.details, room.nodes(record), room.epochs)
-    if cell.grid:
-        drawn["grid"] = [[p.choice.alpha, p.choice.gamma, p.mean, p.std, p.trials] for p in cell.grid]
-        drawn["chosen"] = None if cell.chosen is None else [cell.chosen.alpha, cell.chosen.gamma]
-        drawn["paperChosen"] = None if cell.paper_chosen is None else [cell.paper_chosen.alpha, cell.paper_chosen.gamma]
-    if cell.bound is not None:
-        drawn["bound"] = _bound(cell.bound)
+    selection = cell.outcome.selection
+    if selection is not None and selection.grid:
+        drawn["grid"] = [
+            [point.alpha, point.gamma, point.val_accuracy_mean, point.val_accuracy_std, point.trials]
+            for point in selection.grid
+        ]
+        drawn["chosen"], drawn["paperChosen"] = _pair(selection.chosen), _pair(selection.paper_chosen)
+    if cell.outcome.bound is not None:
+        drawn["bound"] = _bound(cell.outcome.bound)
     return drawn
+
+
+def _pair(choice: Choice | None) -> list[float] | None:
+    return None if choice is None else [choice.alpha, choice.gamma]
+
+
+def _class_names(details: Details) -> tuple[str, ...]:
+    # A number alone says little in a legend.
+    return tuple(f"class {name}" if name.isdecimal() else name for name in details.classes)
 
 
 def _pictures(details: Details, nodes: int | None, epochs: int) -> dict[str, Any]:
     drawn: dict[str, Any] = {}
     if details.curves is not None and details.curves.epochs:
         drawn["curves"] = _curves(details.curves, epochs)
-    if details.confusion is not None and details.classes:
+    # Without test nodes there is nothing in them.
+    if details.confusion is not None and any(map(any, details.confusion)):
         drawn["confusion"] = [list(row) for row in details.confusion]
-    if details.reliability is not None:
-        bins = details.reliability
-        drawn["reliability"] = {
-            "count": list(bins.count),
-            "confidence": _rounded(bins.confidence, 1),
-            "accuracy": _rounded(bins.accuracy, 1),
-            "ece": bins.ece,
-        }
+    if details.reliability is not None and any(details.reliability.count):
+        drawn["reliability"] = reliability_bins(details.reliability)
     if details.embedding is not None and details.embedding.x:
         drawn["embedding"] = _cloud(details.embedding, nodes)
     if details.soft_rank and details.classes:
         drawn["softRank"] = _ranks(details.soft_rank)
     return drawn
+
+
+def reliability_bins(bins: Reliability) -> dict[str, Any]:
+    """Bins of the confidence as the page's script takes them."""
+    return {
+        "count": list(bins.count),
+        "confidence": _rounded(bins.confidence, 1),
+        "accuracy": _rounded(bins.accuracy, 1),
+        "ece": bins.ece,
+    }
 
 
 def _curves(curves: Curves, most: int) -> dict[str, Any]:
@@ -123,7 +146,7 @@ def _curves(curves: Curves, most: int) -> dict[str, Any]:
 
 def _cloud(embedding: Embedding, most: int | None) -> dict[str, Any]:
     size = len(embedding.x)
-    # The nodes were drawn at random, so every so-manyth of them is a fair picture, too.
+    # The nodes were drawn at random, so every n-th of them is a fair picture too.
     kept = range(size) if most is None else range(0, size, -(-size // most))
     x, y = np.array(embedding.x), np.array(embedding.y)
     # t-SNE's axes mean nothing: three digits place a point to within a pixel. One scale for both keeps the shape.
@@ -155,14 +178,14 @@ def _ranks(soft_rank: tuple[tuple[float | None, ...], ...]) -> list[list[float |
 def _bound(bound: Bound) -> dict[str, Any]:
     return {
         "threshold": bound.threshold,
-        "points": [[p.choice.alpha, p.choice.gamma, p.loss, p.loss_std, p.excess] for p in bound.points],
+        "points": [[p.alpha, p.gamma, p.fcn_loss.mean, p.fcn_loss.std, p.excess] for p in bound.points],
     }
 
 
-def _short(settings: dict[str, Any]) -> dict[str, Any]:
+def _short(run: RunResult) -> dict[str, Any]:
     return {
         name: f"[{len(value)} values]" if isinstance(value, list) and len(value) > _LONGEST_LIST else value
-        for name, value in settings.items()
+        for name, value in to_json(run).items()
         if name != "test_f1"
     }
 

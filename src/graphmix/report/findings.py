@@ -1,21 +1,24 @@
-"""What a report says of a fitted model in sentences, for readers who are no experts."""
+"""What a report says of a fitted model in sentences, for readers who are not experts."""
 
-from graphmix.report.contents import Fitted
+from graphmix.report.contents import ModelFolder
+from graphmix.results.fit import FitMetrics
 
 METRICS = {"accuracy": "accuracy", "macro-f1": "macro F1"}
 
 
-def tiles(fitted: Fitted) -> list[tuple[str, str, str]]:
-    """The numbers to remember: a name, a percentage, and of what it is one."""
-    best, sets, abstention = fitted.candidates[0], fitted.sets, fitted.abstention
-    labels = "held-out" if fitted.judged_on == "held-out folds" else "validation"
-    if fitted.test is not None and fitted.test.accuracy is not None:
-        first = ("Accuracy", f"{fitted.test.accuracy:.1f}", f"on {fitted.test.nodes:,} test {fitted.task}")
+def tiles(fitted: ModelFolder) -> list[tuple[str, str, str]]:
+    """The numbers to remember: a name, a percentage, and what it is a percentage of."""
+    metrics = fitted.metrics
+    best, sets, abstention = metrics.candidates[0], metrics.conformal, metrics.abstention
+    labels = "held-out" if metrics.judged_on == "held-out folds" else "validation"
+    if metrics.test is not None and metrics.test.accuracy is not None:
+        first = ("Accuracy", f"{metrics.test.accuracy:.1f}", f"on {metrics.test.nodes:,} test {fitted.model.task}")
     else:
-        first = ("Accuracy", f"{best.accuracy:.1f}", f"on {fitted.held:,} {labels} labels")
+        first = ("Accuracy", f"{best.accuracy:.1f}", f"on {metrics.held:,} {labels} labels")
     shown = [first]
-    if fitted.after.ece is not None:
-        shown.append(("Calibration error", f"{fitted.after.ece:.1f}", f"{number(fitted.before.ece)} % before"))
+    before, after = metrics.calibration.before.ece, metrics.calibration.after.ece
+    if after is not None:
+        shown.append(("Calibration error", f"{after:.1f}", f"{number(before)} % before"))
     target = f"{abstention.target:g} %"
     why = f"no confidence reaches {target}" if abstention.level is None else f"to be {target} right on the rest"
     shown.append(("Abstained", f"{100 - abstention.kept:.1f}", why))
@@ -26,9 +29,9 @@ def tiles(fitted: Fitted) -> list[tuple[str, str, str]]:
     return shown
 
 
-def data_sentences(fitted: Fitted) -> list[tuple[str, str]]:
+def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:
     """Whether neighbours are alike and how far labels reach, each with what that means."""
-    survey, task = fitted.survey, fitted.task
+    survey, task = fitted.metrics.survey, fitted.model.task
     if survey.homophily is None or survey.chance is None:
         alike = "Not known: no edge joins two labels."
     else:
@@ -40,43 +43,44 @@ def data_sentences(fitted: Fitted) -> list[tuple[str, str]]:
         reach = f"All {task} are labeled."
     else:
         reach = (
-            f"{_share(survey.reached)} of the unlabeled {task} are within two steps of a label. What is further away "
-            "is told little by the labels."
+            f"{_share(survey.reached)} of the unlabeled {task} are within two steps of a label. The labels "
+            "say little about those further away."
         )
     return [("Are neighbours alike?", alike), ("How far do labels reach?", reach)]
 
 
-def say_judged(fitted: Fitted) -> str:
+def say_judged(metrics: FitMetrics) -> str:
     """How the methods were compared."""
-    if fitted.judged_on == "held-out folds":
+    if metrics.judged_on == "held-out folds":
         how = (
-            f"Each of the {fitted.held:,} labels was held out in turn and predicted by networks that had not seen it, "
+            f"Each of the {metrics.held:,} labels was held out once and predicted by networks that had not seen it, "
             "the same labels for every method."
         )
     else:
         how = (
-            f"Every method was judged on the same {fitted.held:,} validation labels. They selected the networks’ "
-            "epochs too, so the scores are a little too good."
+            f"Every method was judged on the same {metrics.held:,} validation labels. They also selected the "
+            "networks’ epochs, so the scores are a little too good."
         )
-    points = f"Behind is how many points of {METRICS[fitted.metric]} the best is ahead, with its 95 % interval"
+    points = f"Behind is how many points of {METRICS[metrics.chosen_by]} the best is ahead, with its 95 % interval"
     return f"{how} {points}: where that holds 0, the difference may be noise."
 
 
-def say_calibration(fitted: Fitted) -> str:
+def say_calibration(metrics: FitMetrics) -> str:
     """What calibration did, and what that means."""
-    before, after, temperature = fitted.before.ece, fitted.after.ece, fitted.temperature
+    before, after = metrics.calibration.before.ece, metrics.calibration.after.ece
+    temperature = metrics.calibration.temperature
     if before is None or after is None:
         return "There was nothing to calibrate on."
     if temperature == 1:
         return (
             f"There was nothing to correct, or too few labels to tell: confidence is {after:.1f} points off on average."
         )
-    was = "too sure of itself" if temperature > 1 else "less sure than it could be"
+    was = "overconfident" if temperature > 1 else "not confident enough"
     start = f"The model was {was}, its confidence {before:.1f} points off on average"
     if after >= before:
         return (
             f"{start}. Calibration (temperature {temperature:.2f}) leaves {after:.1f} points on labels it was not "
-            f"fitted to: it did not help here, and with {fitted.held:,} labels much of that is noise."
+            f"fitted to: it did not help here, and with {metrics.held:,} labels much of that is noise."
         )
     return (
         f"{start}. Calibration (temperature {temperature:.2f}) brings that down to {after:.1f} points, measured on "
@@ -84,16 +88,16 @@ def say_calibration(fitted: Fitted) -> str:
     )
 
 
-def say_abstention(fitted: Fitted) -> str:
+def say_abstention(metrics: FitMetrics) -> str:
     """Where predictions abstain and how many do."""
-    abstention, predictions = fitted.abstention, total(fitted)
+    abstention, predictions = metrics.abstention, total(metrics)
     target = f"{abstention.target:g} %"
     abstained = round(predictions * (1 - abstention.kept / 100))
     if abstention.level is None:
         return (
             f"No confidence makes predictions right {target} of the time, so all {predictions:,} predictions abstain."
         )
-    met = f"{number(abstention.accuracy)} % of predictions are right, on labels that the level was not chosen by"
+    met = f"{number(abstention.accuracy)} % of predictions are right, on labels that did not choose the level"
     if abstention.level == 0:
         return f"{met} without leaving any out, which meets the target of {target}: no prediction abstains."
     share = f"{100 - abstention.kept:.1f} %"
@@ -103,29 +107,29 @@ def say_abstention(fitted: Fitted) -> str:
     )
 
 
-def say_sets(fitted: Fitted) -> str:
+def say_sets(metrics: FitMetrics) -> str:
     """Whether prediction sets keep their promise."""
-    sets = fitted.sets
+    sets = metrics.conformal
     if sets.threshold is None:
         return (
-            f"{fitted.held:,} labels are too few to promise a coverage of {sets.coverage:g} %, so every set holds "
-            "every class. More labels or a lower --coverage would help."
+            f"{metrics.held:,} labels are too few to promise a coverage of {sets.coverage:g} %, so every set holds "
+            "every class. More labels or a lower coverage would help."
         )
     single = sets.sizes[0] if sets.sizes else 0
     return (
         f"Asked for: {sets.coverage:g} %. On held-out labels the sets held the right class "
         f"{number(sets.empirical)} % of the time, with {number(sets.mean_size)} classes on average. "
-        f"Of all {total(fitted):,} predictions, {single:,} have a set of one class."
+        f"Of all {total(metrics):,} predictions, {single:,} have a set of one class."
     )
 
 
-def total(fitted: Fitted) -> int:
+def total(metrics: FitMetrics) -> int:
     """How many predictions there are."""
-    return sum(fitted.predicted)
+    return sum(metrics.predicted)
 
 
 def number(value: float | None) -> str:
-    """One decimal; a dash for what there is none of."""
+    """One decimal; a dash for None."""
     return "–" if value is None else f"{value:.1f}"
 
 

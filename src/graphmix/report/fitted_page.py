@@ -4,8 +4,8 @@ import json
 import shlex
 from typing import Any
 
-from graphmix.experiments.names import NETWORKS
-from graphmix.report.contents import Candidate, Contents, Fitted, Reliability
+from graphmix.report.charts import reliability_bins
+from graphmix.report.contents import Contents, ModelFolder
 from graphmix.report.findings import (
     METRICS,
     data_sentences,
@@ -18,10 +18,12 @@ from graphmix.report.findings import (
     total,
 )
 from graphmix.report.fitted import FILES
-from graphmix.report.wording import duration
-from graphmix.workflow.candidates import PROPAGATION
+from graphmix.results.fit import CandidateResult, FitMetrics
+from graphmix.results.names import NETWORKS, method_title
+from graphmix.results.recommendation import recommend
+from graphmix.results.wording import duration
 
-# So many classes can be told apart in a chart; the rest is summed up.
+# So many classes fit into a chart; the others are summed up in one.
 _MOST_CLASSES = 30
 # A label can be a whole text; its beginning tells which it is.
 _LONGEST_NAME = 60
@@ -30,58 +32,72 @@ _STAGES = ("reading", "encoding", "training", "writing")
 Facts = list[tuple[str, str]]
 
 
-def page_values(contents: Contents, fitted: Fitted) -> dict[str, Any]:
+def page_values(contents: Contents, fitted: ModelFolder) -> dict[str, Any]:
     """What the template of a fitted model's page is filled with."""
+    metrics = fitted.metrics
     return {
-        "headline": fitted.headline,
-        "fitted": fitted,
-        "metric": METRICS[fitted.metric],
+        "headline": recommend(metrics),
+        "fitted": metrics,
+        "task": fitted.model.task,
+        "metric": METRICS[metrics.chosen_by],
         "tiles": tiles(fitted),
         "data_facts": data_facts(fitted),
         "data_sentences": data_sentences(fitted),
-        "labels": label_counts(fitted),
-        "judged": say_judged(fitted),
-        "candidates": [candidate_row(candidate) for candidate in fitted.candidates],
-        "calibration": say_calibration(fitted),
-        "abstention": say_abstention(fitted),
-        "sets": say_sets(fitted),
-        "classes": class_rows(fitted),
+        "labels": label_counts(metrics),
+        "judged": say_judged(metrics),
+        "candidates": [candidate_row(candidate, metrics.backbone) for candidate in metrics.candidates],
+        "calibration": say_calibration(metrics),
+        "abstention": say_abstention(metrics),
+        "sets": say_sets(metrics),
+        "classes": class_rows(metrics),
         "test_facts": test_facts(fitted),
         "settings_facts": settings_facts(contents, fitted),
         "files": [(f"{name}/" if name == "candidates" else name, FILES[name]) for name in fitted.files],
         "commands": commands(fitted),
-        "settings": json.dumps(fitted.settings, indent=2, ensure_ascii=False),
+        # Who wants to see a thousand classes or the checksums opens the file.
+        "settings": json.dumps(_shown_settings(fitted), indent=2, ensure_ascii=False),
     }
 
 
-def chart_numbers(fitted: Fitted) -> dict[str, Any]:
+def _shown_settings(fitted: ModelFolder) -> dict[str, Any]:
+    shown = {"format": fitted.model.format, "task": fitted.model.task, **fitted.model.settings}
+    return {name: value for name, value in shown.items() if name not in ("checksums", "classes")}
+
+
+def chart_numbers(metrics: FitMetrics) -> dict[str, Any]:
     """What the charts of a fitted model are drawn from."""
-    abstention = fitted.abstention
+    abstention, curve = metrics.abstention, metrics.abstention.curve
     return {
-        "metric": METRICS[fitted.metric],
-        "candidates": [{"name": one.name, "behind": one.behind, "certain": one.certain} for one in fitted.candidates],
-        "calibration": {"before": _bins(fitted.before), "after": _bins(fitted.after)},
+        "metric": METRICS[metrics.chosen_by],
+        "candidates": [
+            {"name": method_title(one.method, metrics.backbone), "behind": one.behind, "certain": one.certain}
+            for one in metrics.candidates
+        ],
+        "calibration": {
+            "before": reliability_bins(metrics.calibration.before),
+            "after": reliability_bins(metrics.calibration.after),
+        },
         "abstention": {
             "target": abstention.target,
             "level": abstention.level,
             "accuracy": abstention.accuracy,
             "keptOfAll": abstention.kept,
-            "threshold": abstention.curve_threshold,
-            "kept": abstention.curve_kept,
-            "right": abstention.curve_accuracy,
+            "threshold": curve.threshold,
+            "kept": curve.kept,
+            "right": curve.accuracy,
         },
-        "sizes": [[size, count] for size, count in enumerate(fitted.sets.sizes, 1) if count],
-        "classes": class_rows(fitted)[:_MOST_CLASSES],
-        "classCount": len(fitted.classes),
-        "held": fitted.held,
-        "labeled": sum(fitted.survey.class_counts),
-        "total": total(fitted),
+        "sizes": [[size, count] for size, count in enumerate(metrics.conformal.sizes, 1) if count],
+        "classes": class_rows(metrics)[:_MOST_CLASSES],
+        "classCount": len(metrics.classes),
+        "held": metrics.held,
+        "labeled": sum(metrics.survey.class_counts),
+        "total": total(metrics),
     }
 
 
-def data_facts(fitted: Fitted) -> Facts:
-    """What the data is, in numbers."""
-    survey, task = fitted.survey, fitted.task
+def data_facts(fitted: ModelFolder) -> Facts:
+    """The data in numbers."""
+    survey, task = fitted.metrics.survey, fitted.model.task
     edges = "Edges" if task == "nodes" else "Pairs that share an end"
     labeled = f"{survey.labeled:,}" + (f" ({survey.labeled / survey.nodes:.1%})" if survey.nodes else "")
     return [
@@ -96,15 +112,15 @@ def data_facts(fitted: Fitted) -> Facts:
     ]
 
 
-def label_counts(fitted: Fitted) -> list[tuple[str, str]]:
+def label_counts(metrics: FitMetrics) -> list[tuple[str, str]]:
     """Labels per class, in the order of the classes; of very many classes those with the most labels."""
-    survey = fitted.survey
+    survey = metrics.survey
     return [
         (_clip(survey.class_names[place]), f"{survey.class_counts[place]:,}") for place in _shown(survey.class_counts)
     ]
 
 
-def candidate_row(candidate: Candidate) -> dict[str, Any]:
+def candidate_row(candidate: CandidateResult, backbone: str) -> dict[str, Any]:
     """A candidate as a row of the table."""
     chips = {
         None: ("best", "★", "reproduced"),
@@ -117,7 +133,7 @@ def candidate_row(candidate: Candidate) -> dict[str, Any]:
         mean, low, high = candidate.behind
         behind = f"{mean:.1f} ({low:+.1f} to {high:+.1f})".replace("-", "−")
     return {
-        "name": candidate.name,
+        "name": method_title(candidate.method, backbone),
         "accuracy": f"{candidate.accuracy:.1f}",
         "macro_f1": number(candidate.macro_f1),
         "behind": behind,
@@ -126,25 +142,25 @@ def candidate_row(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def class_rows(fitted: Fitted) -> list[tuple[str, int, int]]:
+def class_rows(metrics: FitMetrics) -> list[tuple[str, int, int]]:
     """Name, labels and predictions of each class; of very many classes the most frequent, and the rest in one row."""
-    labels, predicted = fitted.survey.class_counts, fitted.predicted
+    labels, predicted = metrics.survey.class_counts, metrics.predicted
     shown = _shown(tuple(map(sum, zip(labels, predicted, strict=True))))
-    rows = [(_clip(fitted.classes[place]), labels[place], predicted[place]) for place in shown]
+    rows = [(_clip(metrics.classes[place]), labels[place], predicted[place]) for place in shown]
     if rest := len(labels) - len(shown):
         sums = (sum(labels) - sum(row[1] for row in rows), sum(predicted) - sum(row[2] for row in rows))
         rows.append((f"{rest:,} other classes", *sums))
     return rows
 
 
-def test_facts(fitted: Fitted) -> Facts:
+def test_facts(fitted: ModelFolder) -> Facts:
     """How the model does on given test nodes; empty without any."""
-    test = fitted.test
+    test = fitted.metrics.test
     if test is None:
         return []
     known = [share for share in test.trials if share is not None]
     facts = [
-        (f"Test {fitted.task}", f"{test.nodes:,}"),
+        (f"Test {fitted.model.task}", f"{test.nodes:,}"),
         ("Accuracy", f"{number(test.accuracy)} %"),
         ("Macro F1", f"{number(test.macro_f1)} %"),
         ("Calibration error", f"{number(test.before.ece)} % before, {number(test.after.ece)} % after"),
@@ -154,40 +170,36 @@ def test_facts(fitted: Fitted) -> Facts:
     return facts
 
 
-def settings_facts(contents: Contents, fitted: Fitted) -> Facts:
-    """What the model was made with and what that took."""
+def settings_facts(contents: Contents, fitted: ModelFolder) -> Facts:
+    """What the model was made with, and the time and memory it took."""
+    metrics, seconds = fitted.metrics, fitted.metrics.seconds or {}
     devices = {cell.run.device for record in contents.records for cell in record.cells if cell.run and cell.run.device}
-    stages = [name for name in _STAGES if name in fitted.seconds]
-    stages += [name for name in fitted.seconds if name not in _STAGES]
+    stages = [name for name in _STAGES if name in seconds] + [name for name in seconds if name not in _STAGES]
     network = [
-        ("Network", NETWORKS[fitted.backbone]),
-        ("Networks in the ensemble", f"{fitted.trials:,}"),
-        ("Epochs", f"{fitted.epochs:,}"),
+        ("Network", NETWORKS[metrics.backbone]),
+        ("Networks in the ensemble", f"{metrics.trials:,}"),
+        ("Epochs", f"{metrics.epochs:,}"),
     ]
     facts = [
-        ("Method", fitted.candidates[0].name),
-        *([] if fitted.candidates[0].method == PROPAGATION else network),
-        ("Chosen by", METRICS[fitted.metric]),
-        *((f"Time for {name}", duration(fitted.seconds[name])) for name in stages),
-        ("Peak memory", "" if fitted.memory is None else f"{fitted.memory:.2f} GiB"),
+        ("Method", method_title(metrics.chosen, metrics.backbone)),
+        *([] if metrics.chosen == "label-propagation" else network),
+        ("Chosen by", METRICS[metrics.chosen_by]),
+        *((f"Time for {name}", duration(seconds[name])) for name in stages),
+        ("Peak memory", "" if metrics.peak_memory_gib is None else f"{metrics.peak_memory_gib:.2f} GiB"),
         ("Device", ", ".join(sorted(devices))),
-        *fitted.versions.items(),
+        *((name, "" if version is None else str(version)) for name, version in fitted.model.versions.items()),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def commands(fitted: Fitted) -> Facts:
+def commands(fitted: ModelFolder) -> Facts:
     """What to do with the model next: what for, and the command."""
-    folder = shlex.quote(fitted.folder)
-    new = "--nodes new.csv --edges new_edges.csv" if fitted.task == "nodes" else "--edges new_edges.csv"
+    folder, task = shlex.quote(fitted.folder), fitted.model.task
+    new = "--nodes new.csv --edges new_edges.csv" if task == "nodes" else "--edges new_edges.csv"
     return [
-        (f"Predict {fitted.task} that are new", f"graphmix predict {folder} {new} -o new_predictions.csv"),
+        (f"Predict new {task}", f"graphmix predict {folder} {new} -o new_predictions.csv"),
         ("Learn what to label next, and which labels look wrong", f"graphmix advise {folder}"),
     ]
-
-
-def _bins(bins: Reliability) -> dict[str, Any]:
-    return {"count": bins.count, "confidence": bins.confidence, "accuracy": bins.accuracy, "ece": bins.ece}
 
 
 def _shown(counts: tuple[int, ...]) -> list[int]:

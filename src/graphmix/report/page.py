@@ -10,10 +10,13 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from graphmix.errors import RunError
 from graphmix.files import write_whole
 from graphmix.report.charts import chart_data
-from graphmix.report.contents import Contents, Record
+from graphmix.report.contents import Contents
 from graphmix.report.fitted_page import chart_numbers, page_values
-from graphmix.report.tables import bound_tables, origins, result_table, setting_rows, tally
-from graphmix.report.wording import headline, metric_name, summarise
+from graphmix.report.tables import bound_tables, origins, result_table, run_tiles, setting_rows, tally_bar
+from graphmix.report.wording import headline
+from graphmix.results.names import METRICS
+from graphmix.results.record import Record
+from graphmix.results.wording import summarise
 
 _SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "fitted.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
@@ -34,7 +37,7 @@ def render(contents: Contents) -> str:
         template, values = "page.html.j2", _values(contents, data)
     else:
         template, values = "fitted.html.j2", page_values(contents, contents.fitted)
-        data["fitted"] = chart_numbers(contents.fitted)
+        data["fitted"] = chart_numbers(contents.fitted.metrics)
         explorers = [name for name in explorers if name in _EXPLORERS_OF_FITTED]
     environment = Environment(
         loader=FunctionLoader(_text), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
@@ -67,10 +70,11 @@ def write(contents: Contents, path: Path) -> None:
 def _values(contents: Contents, data: dict[str, Any]) -> dict[str, Any]:
     return {
         "headline": headline(contents),
-        "records": [_section(number, record) for number, record in enumerate(contents.records)],
+        "records": [_section(number, record, contents.of_runs) for number, record in enumerate(contents.records)],
         "several": len(contents.records) > 1,
-        "runs_only": contents.records[0].kind == "runs",
-        "tally": tally(tuple(cell for record in contents.records for cell in record.cells)),
+        "runs_only": contents.of_runs,
+        "tally": tally_bar(contents.records),
+        "run_tiles": run_tiles(contents.records[0]) if contents.of_runs else [],
         "differences": sum("difference" in cell for cell in data["cells"]),
         "without_details": _without_details(contents),
         "settings": setting_rows(contents.records),
@@ -78,13 +82,13 @@ def _values(contents: Contents, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _section(number: int, record: Record) -> dict[str, Any]:
+def _section(number: int, record: Record, of_runs: bool) -> dict[str, Any]:
     return {
         "id": f"record-{number}",
         "number": number,
         "record": record,
-        "metric": metric_name(record.metric),
-        "summary": None if record.kind in ("runs", "bound") else summarise(record.cells),
+        "metric": METRICS[record.metric],
+        "summary": None if of_runs or record.kind == "bound" else summarise([record]),
         "table": None if record.kind == "bound" else result_table(record),
         "bounds": bound_tables(record) if record.kind == "bound" else [],
         "charts": _own_charts(record),
@@ -95,9 +99,9 @@ def _section(number: int, record: Record) -> dict[str, Any]:
 def _own_charts(record: Record) -> list[str]:
     # What a record is about is drawn where it stands, not only among the rest.
     if record.kind == "selection":
-        return ["selection"] if any(cell.grid for cell in record.cells) else []
+        return ["selection"] if any(cell.outcome.selection for cell in record.cells) else []
     if record.kind == "bound":
-        return ["bound"] if any(cell.bound and cell.bound.points for cell in record.cells) else []
+        return ["bound"] if any(cell.outcome.bound and cell.outcome.bound.points for cell in record.cells) else []
     if record.kind != "figure":
         return []
     details = [cell.details for cell in record.cells if cell.details is not None]

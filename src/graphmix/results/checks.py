@@ -66,9 +66,12 @@ def limit(limits: Range, scope: Scope) -> int | None:
 
 def size(name: str, scope: Scope) -> int | None:
     """How long the list of a field is, or its number; None where the field is invalid, which its own reader says."""
+    first, *inner = name.split(".")
     for raw in scope:
-        if name in raw:
-            value = raw[name]
+        if first in raw:
+            value = raw[first]
+            for part in inner:
+                value = value.get(part) if isinstance(value, dict) else None
             if isinstance(value, list):
                 return len(value)
             return int(value) if isinstance(value, int | float) and abs(value) <= LARGEST else None

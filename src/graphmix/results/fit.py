@@ -12,6 +12,7 @@ from graphmix.results.survey import Survey
 Method = Literal["graphmix", "supervised", "label-propagation", "fcn"]
 Backbone = Literal["gcn", "gat", "unet", "custom"]
 Task = Literal["nodes", "links"]
+ChosenBy = Literal["accuracy", "macro-f1"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Conformal:
     empirical: float | None
     mean_size: float | None
     threshold: float | None
-    sizes: Annotated[tuple[Count, ...], Length("classes")]
+    sizes: Annotated[tuple[Count, ...], Length("survey.class_names")]
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class TestResult:
     after: Reliability
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitMetrics:
     """What was tried, what is best, and how far to believe it.
 
@@ -134,15 +135,15 @@ class FitMetrics:
     trials: Positive
     epochs: Count
     backbone: Backbone
-    majority: Maybe[Majority]
-    chosen_by: Literal["accuracy", "macro-f1"]
+    majority: Maybe[Majority] = None
+    chosen_by: ChosenBy
     chosen: Method
     candidates: tuple[CandidateResult, ...]
     calibration: Calibration
     conformal: Conformal
     abstention: Abstention
-    classes: tuple[str, ...]
-    predicted: Annotated[tuple[Count, ...], Length("classes")]
+    classes: Annotated[tuple[str, ...], Length("survey.class_names")]
+    predicted: Annotated[tuple[Count, ...], Length("survey.class_names")]
     test: TestResult | None = None
     notes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
@@ -151,8 +152,6 @@ class FitMetrics:
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What is wrong with it as a whole."""
-        if len(self.classes) != len(self.survey.class_names):
-            yield "classes", f"has {len(self.classes)} values where the survey has {len(self.survey.class_names)}"
         if not self.candidates:
             yield "candidates", "is empty"
         for place, candidate in enumerate(self.candidates):

@@ -27,7 +27,7 @@ class Score:
 
     values: Annotated[Shares, Key(""), Length("trials")]
     mean: Annotated[float | None, Key("_mean")]
-    std: Annotated[float | None, Key("_std")]
+    std: Annotated[float | None, Key("_std")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class RunResult:
 
     dataset: str
     split: Maybe[str] = None
-    split_seeds: Annotated[tuple[int, ...] | None, Length("trials")] = None
+    split_seeds: tuple[int, ...] | None = None
     split_sizes: Maybe[tuple[Count, ...]] = None
     data: Maybe[str] = None
     network: str | Absent | None = ABSENT

@@ -1,4 +1,4 @@
-"""A run's results in plain values: percentages, one per trial, and how they came about."""
+"""The results of a run: scores in percent, one per trial, and what they were computed with."""
 
 import hashlib
 import platform
@@ -11,35 +11,37 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.results.run import RunResult, Score
+from graphmix.results.schema import Shares
 from graphmix.sparse import SparseMatrix
 from graphmix.training.loop import Fit
 
 
-def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> dict[str, Any]:
-    """Say everything about a run in plain values: accuracies in percent, one per trial, and how they came about."""
-    return {
-        "dataset": graph.name,
-        "split": split.name,
-        "split_seeds": None if split.seeds is None else list(split.seeds),
-        "split_sizes": [int(mask[0].sum()) for mask in (split.train, split.val, split.test)],
-        "data": fingerprint(graph, split),
-        "network": None if fit.network is None else fit.network.description,
-        **fit.config.to_dict(),
+def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> RunResult:
+    """Sum a run up: scores in percent, one per trial, the hyperparameters, and what it was computed with."""
+    return RunResult(
+        dataset=graph.name,
+        split=split.name,
+        split_seeds=None if split.seeds is None else tuple(split.seeds),
+        split_sizes=tuple(int(mask[0].sum()) for mask in (split.train, split.val, split.test)),
+        data=fingerprint(graph, split),
+        network=None if fit.network is None else fit.network.description,
+        settings=fit.config.to_dict(),
         **scores(fit.val_accuracy, fit.test_accuracy, fit.test_f1, graph),
-        "val_score": _percent(fit.val_score),
-        "best_epoch": fit.best_epoch.tolist(),
-        "diverged": diverged(fit),
-        "seconds": round(fit.seconds, 3),
-        "device": device_name(device),
-        "threads": torch.get_num_threads() if device.type == "cpu" else None,
-        "versions": versions(),
-    }
+        val_score=_percent(fit.val_score),
+        best_epoch=tuple(fit.best_epoch.tolist()),
+        diverged=diverged(fit),
+        seconds=round(fit.seconds, 3),
+        device=device_name(device),
+        threads=torch.get_num_threads() if device.type == "cpu" else None,
+        versions=dict(versions()),
+    )
 
 
 def scores(val_accuracy: Tensor, test_accuracy: Tensor, test_f1: Tensor, graph: Graph) -> dict[str, Any]:
-    """How good trials are, in percent: accuracies `[trials]`, and from each class's F1 `[trials, classes]` two more."""
+    """The scores of a `RunResult` by name: from accuracies `[trials]` and each class's F1 `[trials, classes]`."""
     counts = torch.bincount(graph.y[graph.y >= 0].cpu(), minlength=graph.num_classes)
-    # A class without a single known label is not the rarest: it is not there.
+    # A class without a known label is not the rarest: it does not occur.
     rarest = int(torch.where(counts > 0, counts, counts.max() + 1).argmin())
     measured = {
         "test_accuracy": test_accuracy,
@@ -47,19 +49,19 @@ def scores(val_accuracy: Tensor, test_accuracy: Tensor, test_f1: Tensor, graph: 
         "test_rarest_f1": test_f1[:, rarest],
         "val_accuracy": val_accuracy,
     }
-    written: dict[str, Any] = {}
-    for name, shares in measured.items():
-        written |= {name: _percent(shares), f"{name}_mean": _mean(shares), f"{name}_std": _std(shares)}
-    return written | {
+    found: dict[str, Any] = {
+        name: Score(_percent(shares), _mean(shares), _std(shares)) for name, shares in measured.items()
+    }
+    return found | {
         "rarest_class": rarest if graph.class_names is None else graph.class_names[rarest],
-        "test_f1": [_percent(trial) for trial in test_f1],
+        "test_f1": tuple(_percent(trial) for trial in test_f1),
     }
 
 
-def diverged(fit: Fit) -> list[int]:
-    """Which trials ever had a loss that is no number; their results mean little."""
+def diverged(fit: Fit) -> tuple[int, ...]:
+    """The trials whose loss was ever not finite; their results mean little."""
     broken = ~fit.history.loss.isfinite().all(dim=1)
-    return [fit.trials[place] for place in broken.nonzero().flatten().tolist()]
+    return tuple(fit.trials[place] for place in broken.nonzero().flatten().tolist())
 
 
 def fingerprint(graph: Graph, split: Split) -> str:
@@ -74,7 +76,7 @@ def fingerprint(graph: Graph, split: Split) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
+    """The versions of the programs that compute."""
     try:
         own = version("graphmix")
     except PackageNotFoundError:  # run from a source tree that was not installed
@@ -93,11 +95,11 @@ def device_name(device: torch.device) -> str:
     return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else "cpu"
 
 
-def _percent(shares: Tensor) -> list[float | None]:
-    return [None if share != share else round(100 * share, 4) for share in shares.tolist()]
+def _percent(shares: Tensor) -> Shares:
+    return tuple(None if share != share else round(100 * share, 4) for share in shares.tolist())
 
 
-def read_shares(percents: list[Any]) -> Tensor:
+def read_shares(percents: Any) -> Tensor:
     """Turn what `scores` wrote in percent, a list or a list of lists, back into shares."""
     return torch.tensor(np.array(percents, dtype=np.float32)) / 100
 
@@ -108,7 +110,7 @@ def _mean(shares: Tensor) -> float | None:
 
 
 def _std(shares: Tensor) -> float | None:
-    # One trial has no spread to speak of.
+    # One trial has no spread.
     if len(shares) < 2 or shares.isnan().any():
         return None
     return round(100 * shares.double().std().item(), 4)

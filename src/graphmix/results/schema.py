@@ -71,7 +71,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Length:
-    """A list is as long as another field, or as that field's number; of this object, or of one that holds it."""
+    """A list is as long as another field, or as that field's number: of this object or one that holds it; or a.b."""
 
     field: str
 

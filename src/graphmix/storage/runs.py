@@ -22,7 +22,10 @@ from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.files import is_leaving
 from graphmix.models import Backbone
+from graphmix.results.reader import parse
+from graphmix.results.run import RunResult
 from graphmix.results.runs import describe, fingerprint, read_shares, versions
+from graphmix.results.writer import to_json
 from graphmix.storage.files import read_json, read_tensors, write_json, write_tensors
 from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
 from graphmix.storage.lock import locked
@@ -56,7 +59,7 @@ class Run:
 
     folder: Path
     fit: Fit
-    results: dict[str, Any]
+    results: RunResult
 
 
 def train(
@@ -91,12 +94,12 @@ def train(
         results = describe(fit, graph, split, task.device)
         write_tensors(folder / WEIGHTS, fit.weights)
         write_tensors(folder / CURVES, _curves(fit) | {f"{_BEST}{name}": getattr(fit, name) for name in _SCORES})
-        write_json(folder / RESULTS, results)
+        write_json(folder / RESULTS, to_json(results))
         shutil.rmtree(folder / PARTS)
     return Run(folder, fit, results)
 
 
-def record(folder: Path | str, results: dict[str, Any]) -> None:
+def record(folder: Path | str, results: RunResult) -> None:
     """Write results that have neither weights nor curves into a new folder.
 
     Raises:
@@ -105,7 +108,7 @@ def record(folder: Path | str, results: dict[str, Any]) -> None:
     folder = Path(folder)
     check_empty(folder)
     make_folder(folder)
-    write_json(folder / RESULTS, results)
+    write_json(folder / RESULTS, to_json(results))
 
 
 def check_empty(folder: Path) -> None:
@@ -153,7 +156,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         raise RunError(f"{folder} does not hold a complete run: {error}") from error
     if model is not None and model.description != results.get("network"):
         raise RunError(f"{folder} holds a run of another model than `model`")
-    return Run(folder, replace(fit, network=model), results)
+    return Run(folder, replace(fit, network=model), parse(RunResult, results, folder / RESULTS))
 
 
 def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -> dict[str, Any]:

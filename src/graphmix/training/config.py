@@ -27,8 +27,7 @@ class Config:
     optimisation: str = setting(
         "alternate",
         choices=("alternate", "joint"),
-        help="Whether GraphMix's steps alternate at random between the FCN's loss and the GNN's, or jointly minimise "
-        "the weighted sum of both",
+        help="Which loss GraphMix's steps minimise: the FCN's or the GNN's at random, or jointly their weighted sum",
     )
     joint_weight: float = setting(1.0, symbol="λ", at_least=0, help="Weight of the FCN's loss in the joint sum")
     predictor: str = setting(
@@ -39,7 +38,7 @@ class Config:
     reading: str = setting(
         "paper",
         choices=tuple(READINGS),
-        help="Whose defaults to use: those of the paper or of the authors' released code; has no effect by itself",
+        help="Whose defaults to fill in: those of the paper, or of the authors' released code where it differs",
     )
     trials: int = setting(10, at_least=1, group=RUN, help="How many networks are trained, side by side")
     seed: int = setting(0, at_least=0, at_most=2**63 - LARGEST_COUNT - 1, group=RUN, help="Trial i uses seed + i")
@@ -90,8 +89,8 @@ class Config:
         "all",
         choices=("all", "labeled"),
         or_count=True,
-        help="Unlabeled nodes in a step: all, as many as are labeled, or a given number; the latter two are drawn anew "
-        "in each step, with replacement",
+        help="Unlabeled nodes in a step: all, or some drawn anew in each step, with replacement; labeled means as many "
+        "as are labeled",
     )
     fcn_loss: str = setting(
         _PLAIN_LOSS,
@@ -129,7 +128,7 @@ class Config:
         self._check_class_weights()
 
     @classmethod
-    def for_dataset(cls, dataset: str = "", *, reading: str = "paper", **given: Any) -> Self:
+    def for_dataset(cls, dataset: str = "", *, reading: str | None = None, **given: Any) -> Self:
         """Fill in what a reading says and what the paper used on a dataset; `given` values win, None is not given.
 
         Example:
@@ -138,7 +137,7 @@ class Config:
             >>> Config.for_dataset("coauthor-cs").hidden, Config.for_dataset("cora", backbone="gat").learning_rate
             (64, 0.005)
         """
-        reading = check_value("reading", reading, HYPERPARAMETERS["reading"])
+        reading = str(check_value("reading", reading or cls.reading, HYPERPARAMETERS["reading"]))
         unknown = set(given) - set(HYPERPARAMETERS)
         if unknown:
             raise ConfigError(f"there is no hyperparameter {min(unknown)!r}")

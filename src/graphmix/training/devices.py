@@ -34,9 +34,9 @@ def choose_device(name: str = "auto") -> torch.device:
     except RuntimeError as error:
         raise ConfigError(f"there is no device {name!r}; use auto, cpu or cuda") from error
     if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"`device` {name!r} is not supported; use auto, cpu or cuda")
+        raise ConfigError(f"device {name!r} is not supported; use auto, cpu or cuda")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(f"`device` {name!r} is not available: torch finds {torch.cuda.device_count()} CUDA devices")
+        raise ConfigError(f"device {name!r} is not available: torch finds {torch.cuda.device_count()} CUDA devices")
     return device
 
 

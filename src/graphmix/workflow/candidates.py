@@ -14,6 +14,8 @@ from graphmix.data import Graph, Split
 from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.evaluation.heldout import HeldOut, hold_out, judged_nodes
+from graphmix.results.details import Details
+from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.storage.runs import holds, load_run, train
 from graphmix.training import Config, Fit, fit
@@ -205,12 +207,12 @@ def _train(graph: Graph, split: Split, config: Config, folder: Path | None, devi
     else:
         trained = train(graph, split, config, folder, device=device, watch=watch).fit
     if not (folder / "details.json").exists():
-        write_json(folder / "details.json", _pictured(trained, graph, split))
+        write_json(folder / "details.json", to_json(_pictured(trained, graph, split)))
     return trained
 
 
-def _pictured(trained: Fit, graph: Graph, split: Split) -> dict[str, Any]:
+def _pictured(trained: Fit, graph: Graph, split: Split) -> Details:
     """Return what the figures of a run need; without confusion matrices if there are very many classes."""
     if graph.num_classes <= _PICTURED_CLASSES:
         return details(trained, graph, split)
-    return {"classes": list(graph.class_names or map(str, range(graph.num_classes))), "curves": curves(trained)}
+    return Details(tuple(graph.class_names or map(str, range(graph.num_classes))), curves=curves(trained))

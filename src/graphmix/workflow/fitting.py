@@ -176,10 +176,14 @@ def fit_problem(
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
         Predictions(tabulate(problem.row_names(), decisions, problem.classes, problem.labels)).write(path)
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
-        metrics["notes"], metrics["failures"] = list(problem.notes), failures
         clock.begin("")
-        metrics["seconds"] = {name: round(value, 3) for name, value in clock.seconds.items()}
-        metrics["peak_memory_gib"] = peak_memory()
+        metrics = replace(
+            metrics,
+            notes=tuple(problem.notes),
+            failures=tuple(failures),
+            seconds={name: round(value, 3) for name, value in clock.seconds.items()},
+            peak_memory_gib=peak_memory(),
+        )
         model = TableModel(
             ensemble=ensemble,
             problem=problem,

@@ -12,9 +12,13 @@ from torch import Tensor
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
+from graphmix.results import formats
+from graphmix.results.fit import FitMetrics
+from graphmix.results.reader import read_file
 from graphmix.results.runs import versions
+from graphmix.results.writer import to_json
 from graphmix.storage.description import read_description
-from graphmix.storage.files import parse_tensors, read_json, tensor_bytes, write_json
+from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
 from graphmix.storage.folders import check_no_other_files, make_folder
 from graphmix.storage.lock import locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
@@ -27,7 +31,6 @@ from graphmix.workflow.problem import Problem, Source, stored_share
 from graphmix.workflow.problems import stored_problem
 from graphmix.workflow.watching import Watcher
 
-FORMAT = 2
 # What reading an invalid file can raise.
 DAMAGED = (
     AttributeError,
@@ -65,7 +68,7 @@ class TableModel:
     coverage: float
     failures: tuple[str, ...] = ()
     estimator: dict[str, Any] | None = None
-    stored_metrics: dict[str, Any] | Path | None = None
+    stored_metrics: FitMetrics | Path | None = None
 
     def __repr__(self) -> str:
         rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
@@ -136,7 +139,7 @@ class TableModel:
                 write_parts(folder / MODEL, described, contents, obsolete=[folder / METRICS])
                 old_classifier.remove(folder)
                 if metrics is not None:
-                    write_json(folder / METRICS, metrics)
+                    write_json(folder / METRICS, to_json(metrics))
         except RunError:
             if not was_there and not (folder / MODEL).exists():
                 folder.rmdir()
@@ -145,11 +148,11 @@ class TableModel:
     def write_into(self, folder: Path) -> None:
         """Write the model into the folder of its fit; model.json comes last and marks the fit as finished."""
         contents, described = self._parts()
-        write_json(folder / METRICS, self.metrics)
+        write_json(folder / METRICS, to_json(self.metrics))
         write_parts(folder / MODEL, described, contents)
 
     @cached_property
-    def metrics(self) -> dict[str, Any] | None:
+    def metrics(self) -> FitMetrics | None:
         """How good the methods are, as metrics.json has it; None for a model without.
 
         Raises:
@@ -157,13 +160,12 @@ class TableModel:
         """
         if not isinstance(self.stored_metrics, Path):
             return self.stored_metrics
-        return read_json(self.stored_metrics)
+        return read_file(FitMetrics, self.stored_metrics, formats.METRICS)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found in the tables and done with them, in sentences."""
-        stored = None if self.metrics is None else self.metrics.get("notes")
-        return tuple(stored) if isinstance(stored, list) else self.problem.notes
+        return self.problem.notes if self.metrics is None else self.metrics.notes
 
     def _parts(self) -> tuple[dict[str, bytes], dict[str, Any]]:
         """Return the contents of the files by name, and the description."""
@@ -176,7 +178,7 @@ class TableModel:
             "ids.json": _json_bytes({"ids": problem.ids}),
         }
         described = {
-            "format": FORMAT,
+            "format": formats.MODEL,
             "versions": versions(),
             **problem.describe(),
             **ensemble.describe(),
@@ -230,7 +232,7 @@ def _describe(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         state = "holds an unfinished fit" if (folder / ASKED).is_file() else "is not a model's folder"
         raise RunError(f"{folder} {state}: it has no {MODEL}")
-    return read_description(path, FORMAT, "a model")
+    return read_description(path, formats.MODEL, "a model")
 
 
 def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:

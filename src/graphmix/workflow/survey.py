@@ -1,6 +1,6 @@
 """Survey: a graph and its labels in numbers, and warnings where GraphMix is not likely to help."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.structure import EdgeCounts
 from graphmix.errors import DataError
+from graphmix.results.survey import Survey
 
 # With fewer edges between labeled nodes, the share that joins one class is not known well enough.
 FEWEST_EDGES = 20
@@ -22,50 +23,6 @@ LEAST_REACHED = 0.3
 MOST_LABELED = 0.5
 MOST_ISOLATED = 0.5
 _NAMED = 3
-
-
-@dataclass(frozen=True)
-class Survey:
-    """A graph and its labels in numbers; shares, not percent.
-
-    Attributes:
-        nodes: number of nodes.
-        labeled: number of nodes with a label to learn from.
-        class_names: `[classes]`; their numbers if they have no names.
-        class_counts: `[classes]`, number of labels of each.
-        edges: number of undirected edges.
-        isolated: number of nodes without an edge.
-        components: number of connected components; an isolated node is one.
-        features: number of features.
-        mean_degree: mean number of neighbours.
-        labeled_edges: number of edges between two labeled nodes.
-        homophily: the share of those that join nodes of one class; None without such edges.
-        chance: that share if the same ends were joined at random; None without such edges.
-        adjusted_homophily: (homophily - chance) / (1 - chance) (Platonov et al., 2023): 0 is chance, 1 is all; None
-            without such edges or if all are in one class.
-        reached: the share of unlabeled nodes within two steps of a labeled one; None if all are labeled.
-        warnings: a sentence for each reason to expect little gain.
-    """
-
-    nodes: int
-    labeled: int
-    class_names: tuple[str, ...]
-    class_counts: tuple[int, ...]
-    edges: int
-    isolated: int
-    components: int
-    features: int
-    mean_degree: float
-    labeled_edges: int
-    homophily: float | None
-    chance: float | None
-    adjusted_homophily: float | None
-    reached: float | None
-    warnings: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every number by name, as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def survey(graph: Graph, labeled: Tensor | NDArray[np.bool_], *, balanced: bool = False) -> Survey:

@@ -1,9 +1,9 @@
 """Watcher: callbacks that tell how far a fit is. The library itself prints nothing."""
 
+from graphmix.results.survey import Survey
 from graphmix.training import Config
 from graphmix.training.loop import Watch
 from graphmix.workflow.problem import Problem
-from graphmix.workflow.survey import Survey
 
 
 class Watcher:

@@ -4,13 +4,13 @@ import os
 import sys
 from pathlib import Path
 
-import platformdirs
-import platformdirs.macos
-import platformdirs.unix
-import platformdirs.windows
 import pytest
 
 from graphmix.data.datasets.sources import cache_folder
+
+platformdirs = pytest.importorskip("platformdirs")
+for _platform in ("macos", "unix", "windows"):
+    pytest.importorskip(f"platformdirs.{_platform}")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the paths are written as on Linux and macOS")
 

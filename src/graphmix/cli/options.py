@@ -1,0 +1,109 @@
+"""Command-line options made from the fields of `Config`, and options that several commands share."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from graphmix.training.config import HYPERPARAMETERS
+from graphmix.training.paper import varies_by
+from graphmix.training.settings import GROUPS, RUN, Setting
+
+Command = Callable[..., None]
+
+DatasetName = Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUN)]
+WritePage = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write report.html into the run folder.", rich_help_panel=RUN)
+]
+
+# Further names of options.
+_ALSO = {"temperature": "-T", "perturbations": "-K", "learning_rate": "--lr"}
+
+
+def settings_options(
+    *names: str,
+    before: str = "",
+    panel: str | None = None,
+    defaults: Mapping[str, str] | None = None,
+    choices: Mapping[str, tuple[str, ...]] | None = None,
+) -> Callable[[Command], Command]:
+    """Decorate a command: give it an option for each of the named hyperparameters, or for all of them.
+
+    The command receives them as `**given`, None for an option that was not given.
+
+    Args:
+        names: fields of `Config`; all if there are none.
+        before: the command's parameter before which the options stand in the help; at the end if empty.
+        panel: the panel of the help; that of the hyperparameter's group if None.
+        defaults: defaults in words, for those that differ from the field's.
+        choices: choices, for those that differ from the field's.
+    """
+    wanted = names or tuple(sorted(HYPERPARAMETERS, key=lambda name: GROUPS.index(HYPERPARAMETERS[name].group)))
+    made = []
+    for name in wanted:
+        rules = HYPERPARAMETERS[name]
+        help = describe(name, (defaults or {}).get(name), (choices or {}).get(name))
+        made.append(_parameter(name, rules, help, panel or rules.group))
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            command(**{name: read(name, value) if name in wanted else value for name, value in values.items()})
+
+        signature = inspect.signature(command)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        place = next((place for place, each in enumerate(own) if each.name == before), len(own))
+        merged = [*own[:place], *made, *own[place:]]
+        keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in merged]
+        run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in keywords}
+        return run
+
+    return decorate
+
+
+def describe(name: str, default: str | None = None, choices: tuple[str, ...] | None = None) -> str:
+    """Return the help of an option: symbol, meaning, choices and default.
+
+    Example:
+        >>> describe("perturbations")
+        'K, dropout passes averaged into a predicted target (default: 10).'
+    """
+    rules = HYPERPARAMETERS[name]
+    meaning = f"{rules.symbol}, {rules.help[0].lower()}{rules.help[1:]}" if rules.symbol else rules.help
+    # Bounds are left to the messages; a switch needs no list of its two values.
+    allowed = ", ".join(choices or ()) or (rules.values if rules.choices or rules.values_text else "")
+    varying = " and ".join(varies_by(name))
+    usual = default or rules.default_words + (f", varies by {varying}" if varying else "")
+    return f"{meaning} ({f'{allowed}; ' if allowed else ''}default: {usual})."
+
+
+def read(name: str, text: Any) -> Any:
+    """Turn the text of an option into a hyperparameter's value; invalid text is left to the checks of `Config`."""
+    rules = HYPERPARAMETERS[name]
+    if isinstance(text, str) and rules.or_count and text.isdecimal():
+        return int(text)
+    if isinstance(text, str) and rules.kind is tuple:
+        return [_number(part) for part in text.split(",")]
+    return text
+
+
+def _parameter(name: str, rules: Setting, help: str, panel: str) -> inspect.Parameter:
+    flag = f"--{name.replace('_', '-')}"
+    flags = [f"{flag}/--no-{flag.removeprefix('--')}" if rules.kind is bool else flag]
+    flags += [_ALSO[name]] if name in _ALSO else []
+    kind: Any = str if rules.kind is tuple else rules.kind
+    option = typer.Option(*flags, help=help, rich_help_panel=panel, show_default=False)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,50 @@
+"""What to make of a fit, in words, for the terminal and the page."""
+
+from graphmix.results.fit import CandidateResult, FitMetrics
+from graphmix.results.names import method_title
+
+_UNITS = {"accuracy": "points", "macro-f1": "points of macro F1"}
+
+
+def recommend(metrics: FitMetrics) -> str:
+    """Say which method to use and whether its lead over the next is more than noise."""
+    best, *others = metrics.candidates
+    name = _name(metrics, best)
+    use = f"Use {name}: it is right on {best.accuracy:.1f} % of {_judged(metrics, best)}.{_beats_majority(metrics)}"
+    if not others:
+        return use
+    second = others[0]
+    if second.behind is None:
+        return use
+    mean, low, high = second.behind
+    interval = f"95 % interval {low:+.1f} to {high:+.1f}".replace("-", "−")
+    if not mean:
+        return f"{use} {_name(metrics, second)} does as well ({interval})."
+    margin = f"{mean:.1f} {_UNITS[metrics.chosen_by]} ahead of {_name(metrics, second)} ({interval})"
+    if second.certain:
+        return f"{use} It is {margin}: more than noise."
+    beaten = [_name(metrics, other) for other in others if other.certain]
+    rest = f" It is ahead of {' and '.join(beaten)} by more than that." if beaten else ""
+    return f"{use} It is {margin}: that may be noise.{rest}"
+
+
+def _name(metrics: FitMetrics, candidate: CandidateResult) -> str:
+    return method_title(candidate.method, metrics.backbone)
+
+
+def _beats_majority(metrics: FitMetrics) -> str:
+    """A warning where always predicting one class does as well; else empty."""
+    majority = metrics.majority
+    if majority is None or majority.accuracy is None or metrics.candidates[0].accuracy > majority.accuracy:
+        return ""
+    return (
+        f" Always predicting {majority.name!r} is right on {majority.accuracy:.1f} %, so it may have learned nothing: "
+        "balance the classes, or label more of the rarer ones."
+    )
+
+
+def _judged(metrics: FitMetrics, candidate: CandidateResult) -> str:
+    if metrics.judged_on == "held-out folds":
+        return f"{metrics.held:,} labels, each held out once"
+    selected = "" if candidate.method == "label-propagation" else ", which also selected its epochs"
+    return f"{metrics.held:,} validation labels{selected}"

@@ -1,0 +1,26 @@
+import pytest
+
+from graphmix import Config
+from graphmix.training.expectations import few_epochs
+
+
+@pytest.mark.parametrize("method", ["graphmix", "self-training", "fcn-self-training", "fcn-mixup"])
+def test_few_epochs_with_predicted_targets_are_warned_of(method):
+    note = few_epochs(Config(method=method, epochs=100))
+    assert note is not None
+    assert "\n" not in note
+    for part in ("`epochs` 100", f"{method} trains", "epoch 25 ", "1,000 epochs"):
+        assert part in note
+
+
+def test_the_released_reading_has_targets_from_the_beginning():
+    note = few_epochs(Config.for_dataset("cora", reading="released", epochs=999))
+    assert note is not None
+    assert "from the first epoch" in note
+
+
+@pytest.mark.parametrize(
+    "given", [{"epochs": 1000}, {"gamma": 0, "epochs": 100}, {"method": "supervised", "epochs": 5}, {"method": "fcn"}]
+)
+def test_nothing_is_said_otherwise(given):
+    assert few_epochs(Config(**given)) is None
