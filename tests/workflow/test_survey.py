@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
 from graphmix.errors import DataError
+from graphmix.results.writer import to_json
 from graphmix.workflow.survey import survey
 
 
@@ -36,7 +37,7 @@ def test_counts_by_hand():
     assert found.adjusted_homophily == pytest.approx((0.5 - 0.625) / 0.375)
     # Nodes 3 and 4 of the six that have no label.
     assert found.reached == pytest.approx(2 / 6)
-    assert json.loads(json.dumps(found.to_json()))["class_counts"] == [2, 1]
+    assert json.loads(json.dumps(to_json(found)))["class_counts"] == [2, 1]
 
 
 def test_only_the_labels_of_the_mask_are_read():
