@@ -83,11 +83,12 @@ def usual_config(graph: Graph, **given: Any) -> Config:
 
 
 def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
-    """Return a note if GraphMix trains for too few epochs to show what it can do."""
+    """Return a note if GraphMix trains for so few epochs that it may do worse than a plain network."""
     if config.epochs >= _ENOUGH_EPOCHS or not any(METHODS[method].mixes for method in methods):
         return []
     return [
-        f"networks train for only {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (`epochs`)"
+        f"networks train for only {config.epochs:,} epochs: GraphMix gains late, and after few epochs it can do worse than "
+        "a plain network; 2,000 are usual (`epochs`)"
     ]
 
 
