@@ -34,7 +34,12 @@ nitpick_ignore_regex = [
     # Other projects' types, whose sites are not asked for.
     ("py:class", r"(torch|numpy|scipy|collections|pathlib|typing|abc|nn)\..*"),
     # Our own that a signature names and nobody needs to.
-    ("py:class", r"graphmix\.(models|streams|data\.sources|data\.structure)\..*|graphmix\..*\.(Chain|Picks)"),
+    (
+        "py:class",
+        r"graphmix\.(models|streams|data\.datasets|data\.structure|evaluation|workflow)\..*|graphmix\..*\.(Chain|Picks)",
+    ),
+    # A type that is cut at its comma.
+    ("py:class", r"tuple\[str"),
 ]
 
 html_math_renderer = "mathml"

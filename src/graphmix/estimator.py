@@ -45,31 +45,31 @@ _NO_EDGES = (
 class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A classifier of a graph's nodes, few of which need labels: a calibrated ensemble of networks.
 
-        A parameter that is None is chosen from the size of the graph.
+    A parameter that is None is chosen from the size of the graph.
 
-        Args:
-    <parameters>
+    Args:
+        <parameters>
 
-        Attributes:
-            classes_: `[classes]`, in the order of the probabilities, of the type of y.
-            n_features_in_: number of features.
-            feature_names_in_: names of the features, if X was a DataFrame.
-            transduction_: `[nodes]`, the class of every node of the fit: as given, or else as predicted.
-            held_out_accuracy_: the share of held-out labels that are predicted correctly.
-            held_out_macro_f1_: the mean F1 over the classes on held-out labels.
-            temperature_: what logits are divided by; above 1 if the networks were overconfident.
-            model_: the networks and their calibration.
-            graph_: the graph of the fit, a `Graph`.
-            table_model_: the model that `save` writes, a `TableModel`.
+    Attributes:
+        classes_: `[classes]`, in the order of the probabilities, of the type of y.
+        n_features_in_: number of features.
+        feature_names_in_: names of the features, if X was a DataFrame.
+        transduction_: `[nodes]`, the class of every node of the fit: as given, or else as predicted.
+        held_out_accuracy_: the share of held-out labels that are predicted correctly.
+        held_out_macro_f1_: the mean F1 over the classes on held-out labels.
+        temperature_: what logits are divided by; above 1 if the networks were overconfident.
+        model_: the networks and their calibration.
+        graph_: the graph of the fit, a `Graph`.
+        table_model_: the model that `save` writes, a `TableModel`.
 
-        Example:
-            >>> import graphmix
-            >>> graph, _ = graphmix.synthetic(nodes=150, classes=3, labels_per_class=5, seed=1)
-            >>> y = graph.y.numpy().copy()
-            >>> y[60:] = -1
-            >>> classifier = GraphMixClassifier(trials=3, epochs=20).fit(graph.x.to_scipy(), y, graph.edge_index)
-            >>> classifier.predict_proba().shape
-            (150, 3)
+    Example:
+        >>> import graphmix
+        >>> graph, _ = graphmix.synthetic(nodes=150, classes=3, labels_per_class=5, seed=1)
+        >>> y = graph.y.numpy().copy()
+        >>> y[60:] = -1
+        >>> classifier = GraphMixClassifier(trials=3, epochs=20).fit(graph.x.to_scipy(), y, graph.edge_index)
+        >>> classifier.predict_proba().shape
+        (150, 3)
     """
 
     classes_: NDArray[Any]
@@ -313,4 +313,4 @@ GraphMixClassifier.__init__.__signature__ = inspect.Signature(  # type: ignore[a
         *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, default, _ in _PARAMETERS),
     ]
 )
-GraphMixClassifier.__doc__ = (GraphMixClassifier.__doc__ or "").replace("<parameters>", _describe_parameters())
+GraphMixClassifier.__doc__ = (GraphMixClassifier.__doc__ or "").replace("        <parameters>", _describe_parameters())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmix.data import Graph
+from graphmix.data import Graph, Split
 from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import DataError
 
@@ -59,3 +59,17 @@ def test_a_class_of_one_label_is_always_trained_on_and_classes_of_one_are_refuse
     assert split.train[:, 10].all()
     with pytest.raises(DataError, match="too few labels: at least one class needs three"):
         fold_split(graph_of([0, 1, 2, -1]), 5)
+
+
+def test_a_file_keeps_what_test_masks_are_for(tmp_path):
+    folds = fold_split(graph_of([0, 1] * 10), 5)
+    assert folds.held_out
+    folds.save(tmp_path / "folds.npz")
+    assert Split.load(tmp_path / "folds.npz").held_out
+    given = Split.build(folds.train, folds.val, folds.test, folds.name)
+    given.save(tmp_path / "given.npz")
+    assert not Split.load(tmp_path / "given.npz").held_out
+    arrays = dict(np.load(tmp_path / "folds.npz")) | {"held_out": np.array([1, 0])}
+    np.savez(tmp_path / "odd.npz", **arrays)
+    with pytest.raises(DataError, match="held_out must be true or false"):
+        Split.load(tmp_path / "odd.npz")

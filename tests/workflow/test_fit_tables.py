@@ -1,7 +1,5 @@
 """fit_tables: the same model from files and from memory, with or without a folder, watched or not."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -89,7 +87,7 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
     model.save(tmp_path / "saved")
     loaded = load_model(tmp_path / "saved")
     assert loaded.predict().columns == model.predict().columns
-    assert loaded.metrics == json.loads(json.dumps(model.metrics))
+    assert loaded.metrics == model.metrics
     assert loaded.notes == model.notes == model.problem.notes
     fit_tables(*files, label="topic", out=tmp_path / "fitted", options=OPTIONS, **QUICK)
     saved, fitted = tree(tmp_path / "saved"), tree(tmp_path / "fitted")
@@ -106,7 +104,7 @@ def test_a_saved_model_is_replaced(model, files, tmp_path):
     other.save(tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.ensemble.method == "fcn"
-    assert loaded.metrics["chosen"] == "fcn"
+    assert loaded.metrics.chosen == "fcn"
     np.testing.assert_array_equal(
         loaded.ensemble.probabilities(loaded.problem.learned), other.ensemble.probabilities(other.problem.learned)
     )
@@ -164,7 +162,7 @@ def test_a_balanced_fit_is_not_told_to_balance(files):
         options = FitOptions(methods=("label-propagation",), balanced=balanced, device="cpu")
         model = fit_tables(nodes, edges, label="topic", options=options, watch=watch)
         assert (model.ensemble.config.class_weight == "balanced") is balanced
-        assert model.metrics["chosen_by"] == ("macro-f1" if balanced else "accuracy")
+        assert model.metrics.chosen_by == ("macro-f1" if balanced else "accuracy")
         told.append([warning for warning in watch.survey.warnings if "so unequal" in warning])
     assert "try `balanced`" in told[0][0]
     assert "`balanced`" not in told[1][0]

@@ -48,8 +48,8 @@ def test_a_given_test_set_is_not_spread(tmp_path):
     assert (grown.graph.y.numpy()[test] == -1).all()
     right = predicted(stored, grown).argmax(axis=1) == fitted.problem.graph.y.numpy()
     # Spread from their own labels they would all be right.
-    assert fitted.metrics["test"]["accuracy"] == pytest.approx(100 * right[test].mean(), abs=1e-3)
-    assert fitted.metrics["test"]["nodes"] == test.sum() == 6
+    assert fitted.metrics.test.accuracy == pytest.approx(100 * right[test].mean(), abs=1e-3)
+    assert fitted.metrics.test.nodes == test.sum() == 6
 
 
 def test_new_nodes_are_encoded_by_what_was_learned(fitted, tmp_path):

@@ -11,10 +11,11 @@ import pytest
 from command_line import graphmix as command
 from graphmix import GraphMixClassifier
 from graphmix.errors import RunError
+from graphmix.results.writer import to_json
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.model import load_model
 from graphmix.workflow.nodes import NodeProblem
-from small_tables import tree
+from small_tables import fit_tables, tree, write_edges, write_nodes
 
 OLD = Path(__file__).parents[1] / "old_files"
 MODELS = {"model-folds": NodeProblem, "model-split": NodeProblem, "model-links": LinkProblem}
@@ -47,7 +48,7 @@ def test_a_model_of_format_1_predicts_what_it_did(tmp_path, name):
 def test_a_model_of_format_1_is_saved_as_it_is_now(tmp_path, name, kind):
     model = load_model(OLD / name)
     assert type(model.problem) is kind
-    assert model.metrics == json.loads((OLD / name / "metrics.json").read_text())
+    assert to_json(model.metrics) == json.loads((OLD / name / "metrics.json").read_text())
     model.save(tmp_path / "new")
     assert json.loads((tmp_path / "new" / "model.json").read_text())["format"] == 2
     again = load_model(tmp_path / "new")
@@ -103,3 +104,16 @@ def test_a_damaged_old_classifier_is_refused(tmp_path, damage, message):
     (folder / "classifier.json").write_text(json.dumps(described | {OWN: description_checksum(described)}))
     with pytest.raises(RunError, match=message):
         load_model(folder)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fit_asks_for_what_it_always_did(tmp_path, name):
+    """The names in config.json stay, so that an old fit that was interrupted can be resumed."""
+    old = json.loads((OLD / name / "config.json").read_text())
+    fit_tables(tmp_path, write_nodes(tmp_path / "n.csv"), write_edges(tmp_path / "e.csv"))
+    new = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert new.keys() == old.keys()
+    for part in ("wishes", "columns"):
+        assert new[part].keys() == old[part].keys()
+    assert new["columns"]["id"] is None
+    assert [type(value) for value in new["tables"]] == [str, str]

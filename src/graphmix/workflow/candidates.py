@@ -19,6 +19,7 @@ from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.storage.runs import holds, load_run, train
 from graphmix.training import Config, Fit, fit
+from graphmix.training.expectations import few_epochs
 from graphmix.training.loop import Watch
 from graphmix.training.methods import BOTH, METHODS, fit_methods
 from graphmix.training.paper import SETTINGS
@@ -37,7 +38,6 @@ _FEW_CLASSES = 8
 _FEW_FEATURES = 200
 # Confusion matrices are stored for at most this many classes.
 _PICTURED_CLASSES = 100
-_ENOUGH_EPOCHS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,9 @@ def usual_config(graph: Graph, **given: Any) -> Config:
 
 
 def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
-    """Return a note if GraphMix trains for too few epochs to show what it can do."""
-    if config.epochs >= _ENOUGH_EPOCHS or not any(METHODS[method].mixes for method in methods):
-        return []
-    return [
-        f"networks train for only {config.epochs:,} epochs; GraphMix gains late and may do better with 2,000 (`epochs`)"
-    ]
+    """Return the warnings of methods that train for few epochs."""
+    notes = [few_epochs(replace(config, method=method)) for method in methods if not METHODS[method].baseline]
+    return [note for note in notes if note is not None]
 
 
 def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
