@@ -16,7 +16,7 @@ from typing import Any
 
 from graphmix.baselines import BASELINES, judge
 from graphmix.data import load, split_seeds
-from graphmix.results.runs import describe
+from graphmix.results.describe import describe
 from graphmix.results.wording import spread_of
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json

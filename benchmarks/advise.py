@@ -28,7 +28,7 @@ from graphmix import Config, Fit, Graph, Split, fit, load
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.comparison import compare
 from graphmix.experiments.records import source_commit
-from graphmix.results.runs import versions
+from graphmix.results.describe import versions
 from graphmix.storage.files import write_json
 from graphmix.workflow.next_labels import next_labels
 from graphmix.workflow.suspects import suspect_labels

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import device_name
 from graphmix.experiments.records import source_commit
-from graphmix.results.runs import versions
+from graphmix.results.describe import versions
 from graphmix.storage.files import write_json
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -20,7 +20,7 @@ from graphmix.data.folds import fold_split
 from graphmix.evaluation.calibration import expected_calibration_error
 from graphmix.evaluation.heldout import ensemble
 from graphmix.experiments.records import source_commit
-from graphmix.results.runs import device_name, versions
+from graphmix.results.describe import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import GRAPHMIX, try_method, usual_config

@@ -35,7 +35,7 @@ from graphmix.evaluation.calibration import (
 )
 from graphmix.evaluation.heldout import ensemble
 from graphmix.experiments.records import source_commit
-from graphmix.results.runs import device_name, versions
+from graphmix.results.describe import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import usual_config

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphmix import Config, Graph, Split, fit, load
 from graphmix.experiments.records import source_commit
-from graphmix.results.runs import describe
+from graphmix.results.describe import describe
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device

@@ -18,7 +18,7 @@ from torch_geometric import nn as pyg
 
 from graphmix.data import load
 from graphmix.models import wrap
-from graphmix.results.runs import describe
+from graphmix.results.describe import describe
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
 from graphmix.training import Config, fit

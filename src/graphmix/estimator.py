@@ -19,13 +19,13 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import check_methods, held_by_method, try_method
+from graphmix.workflow.candidates import held_by_method, try_method
 from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.foreign import Given, given_split, read_edges, read_graph, read_mask, visible_labels
 from graphmix.workflow.labels import number_classes, read_labels
 from graphmix.workflow.model import DAMAGED, TableModel, load_model
 from graphmix.workflow.nodes import NodeProblem
-from graphmix.workflow.options import FitOptions
+from graphmix.workflow.options import FitOptions, check_methods
 from graphmix.workflow.parameters import estimator_config, estimator_parameters
 from graphmix.workflow.ranking import accuracy, macro_f1
 from graphmix.workflow.stored_estimator import (

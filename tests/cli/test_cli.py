@@ -243,7 +243,8 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path):
     ended = graphmix_signalled(*options, cwd=tmp_path, send=signal.SIGINT, files=1)
     assert ended.returncode == 130
     assert ended.stdout == ""
-    (line,) = ended.stderr.strip().splitlines()
+    warning, line = ended.stderr.strip().splitlines()
+    assert "--epochs" in warning
     assert "interrupted" in line
     assert "--out run" in line
     assert len(list(tmp_path.glob("run/parts/*.safetensors"))) == 1

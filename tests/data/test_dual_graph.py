@@ -10,7 +10,7 @@ from graphmix.data import DATASETS, Graph, dual, load, make_split
 from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import DataError
 from graphmix.models import GCN
-from graphmix.results.runs import fingerprint
+from graphmix.results.describe import fingerprint
 from graphmix.sparse import Chain, matmul
 from graphmix.streams import Streams
 from graphmix.training import Config, fit

@@ -9,7 +9,7 @@ import pytest
 from experiments import computed
 from graphmix import data
 from graphmix.experiments.versions import COMPUTED
-from graphmix.results.runs import fingerprint
+from graphmix.results.describe import fingerprint
 
 RESULTS = Path(__file__).parents[2] / "results"
 

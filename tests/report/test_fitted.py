@@ -218,7 +218,7 @@ def test_the_curves_of_the_candidates(folder: Path, run_folder: Path, demo_folde
 
 def test_a_fit_that_is_not_done(folder: Path) -> None:
     (folder / "model.json").unlink()
-    with pytest.raises(RunError, match=r"not done.*model\.json"):
+    with pytest.raises(RunError, match=r"unfinished fit.*model\.json"):
         read(folder)
 
 
@@ -238,7 +238,7 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (lambda metrics: metrics.pop("held"), ["'held'"]),
         (change("format", to=2), ["format", "2", "newer", "1"]),
         (change("candidates", to=[]), ["candidates", "empty"]),
-        (change("candidates", 1, "behind", to=None), ["candidates[1].behind", "list"]),
+        (change("candidates", 1, "behind", to=None), ["candidates[1].behind", "null"]),
         (change("candidates", 0, "behind", to=[1, 2, 3]), ["candidates[0].behind", "null"]),
         (change("candidates", 1, "certain", to=1), ["candidates[1].certain", "true", "false"]),
         (

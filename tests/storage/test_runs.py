@@ -11,9 +11,11 @@ from filelock import FileLock
 
 from command_line import graphmix, graphmix_signalled
 from graphmix import GCN, Config, ConfigError, RunError, files, load_run, synthetic, train, wrap
-from graphmix.results.runs import fingerprint
+from graphmix.results.describe import fingerprint
 from graphmix.results.writer import to_json
+from graphmix.storage import runs
 from graphmix.storage.files import write_json, write_tensors
+from graphmix.storage.runs import train_once
 
 CONFIG = Config.for_dataset("", trials=4, epochs=15)
 
@@ -44,8 +46,8 @@ def test_a_run_of_the_first_format_reads_back():
     folder = Path(__file__).parents[1] / "old_files" / "run"
     run = load_run(folder)
     shares = 100 * run.fit.test_accuracy
-    assert shares.tolist() == pytest.approx(run.results["test_accuracy"], abs=1e-4)
-    assert run.fit.best_epoch.tolist() == run.results["best_epoch"]
+    assert shares.tolist() == pytest.approx(run.results.test_accuracy.values, abs=1e-4)
+    assert run.fit.best_epoch.tolist() == list(run.results.best_epoch)
 
 
 def test_results_say_everything(tmp_path, dataset):
@@ -296,3 +298,13 @@ def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path, dataset):
         "results.json",
         "weights.safetensors",
     ]
+
+
+def test_a_finished_run_is_read_and_the_lock_of_a_killed_process_goes(tmp_path, dataset, monkeypatch):
+    graph, split = dataset
+    first = train_once(graph, split, CONFIG, tmp_path / "run", device="cpu")
+    (tmp_path / "run" / ".lock").write_text("")
+    monkeypatch.setattr(runs, "train", None)
+    again = train_once(graph, split, CONFIG, tmp_path / "run", device="cpu")
+    assert torch.equal(again.fit.test_accuracy, first.fit.test_accuracy)
+    assert not (tmp_path / "run" / ".lock").exists()

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Graph, GraphUNet, Split, fit, synthetic
 from graphmix.method import f1
-from graphmix.results.runs import scores
+from graphmix.results.describe import scores
 
 
 def rare_class_graph():

@@ -6,7 +6,8 @@ import torch
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, RunError
-from graphmix.workflow.candidates import CANDIDATES, check_methods, check_weights, try_methods, usual_config
+from graphmix.workflow.candidates import check_weights, try_methods, usual_config
+from graphmix.workflow.options import CANDIDATES, check_methods
 
 
 def graph(nodes=30, features=5, classes=3, weights=None):

@@ -20,12 +20,11 @@ from pyarrow import parquet
 
 from graphmix.errors import GraphMixError
 from graphmix.tables import KINDS
-from graphmix.workflow.candidates import CANDIDATES
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.model import load_model
-from graphmix.workflow.options import FitOptions
+from graphmix.workflow.options import CANDIDATES, FitOptions
 from graphmix.workflow.output import escape
 
 ODD = [

@@ -8,7 +8,8 @@ import torch
 
 from graphmix.evaluation.heldout import HeldOut
 from graphmix.workflow.candidates import FCN, GRAPHMIX, PROPAGATION, SUPERVISED, Candidate
-from graphmix.workflow.ranking import MACRO_F1, accuracy, macro_f1, rank
+from graphmix.workflow.options import MACRO_F1
+from graphmix.workflow.ranking import accuracy, macro_f1, rank
 
 LABELS = [0] * 8 + [1] * 2
 # All of the frequent class, or some of it given up for the rare one.

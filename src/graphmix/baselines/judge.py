@@ -10,8 +10,8 @@ from graphmix.baselines.label_propagation import label_propagation
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1
+from graphmix.results.describe import scores, versions
 from graphmix.results.run import RunResult
-from graphmix.results.runs import scores, versions
 from graphmix.training.task import Picks
 
 Watch = Callable[[int], None]

@@ -8,8 +8,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
+from graphmix.cli.options import Device
+from graphmix.cli.paths import require_model
 from graphmix.cli.screen import output, report
-from graphmix.cli.train import Device
 from graphmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ def advise(
     A node is worth labeling if it informs many others that have no label nearby, most of all uncertain ones. A label is
     suspect if the GNN and the FCN, neither of which trained on it, both contradict it.
     """
+    if count < 1:
+        raise ConfigError(f"`count` must be at least 1, not {count}")
+    require_model(model)
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 
-    if count < 1:
-        raise ConfigError(f"`count` must be at least 1, not {count}")
     report("reading the model")
     loaded = load_model(model)
     with fit_screen() as screen:

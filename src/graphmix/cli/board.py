@@ -2,7 +2,7 @@
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Group
 from rich.live import Live
@@ -11,11 +11,13 @@ from rich.text import Text
 
 from graphmix.cli.screen import errors, say
 from graphmix.experiments.cells import Asked, fits, plan
-from graphmix.experiments.runner import Stage
 from graphmix.experiments.spec import Spec
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, plural, points, spread, spread_of
+
+if TYPE_CHECKING:
+    from graphmix.experiments.runner import Stage
 
 _REFRESH_SECONDS = 0.5
 STYLES = {
@@ -56,7 +58,7 @@ class Board:
         if self._live:
             self._live.stop()
 
-    def watch(self, stage: Stage) -> None:
+    def watch(self, stage: "Stage") -> None:
         """Show how far the work is."""
         asked = self._asked[stage.spec.name]
         ended = [place for place, wanted in enumerate(asked) if wanted and not stage.todo[place]]
@@ -69,14 +71,14 @@ class Board:
             self._shown = now
             self._live.update(self._picture(stage), refresh=True)
 
-    def _log(self, stage: Stage, ended: list[int]) -> None:
+    def _log(self, stage: "Stage", ended: list[int]) -> None:
         for place in ended:
             if (stage.spec.name, place) not in self._told:
                 self._told.add((stage.spec.name, place))
                 done, total = len(self._told), self._total
                 say(f"[{done}/{total}] {stage.spec.name}: {_line(stage.entries[place], stage.spec.metric)}")
 
-    def _picture(self, stage: Stage) -> Group:
+    def _picture(self, stage: "Stage") -> Group:
         done, total = sum(self._done.values()), self._total
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         head = f"{done} of {total} cells · {minutes}:{seconds:02d} · {stage.spec.name}: {stage.spec.title}"
@@ -147,7 +149,7 @@ def _name(cell: CellResult) -> str:
     return " / ".join(part for part in cell.place if part)
 
 
-def _progress_table(stage: Stage, asked: list[bool]) -> Table:
+def _progress_table(stage: "Stage", asked: list[bool]) -> Table:
     table = Table()
     table.add_column("", overflow="fold")
     for column in stage.spec.columns:
@@ -165,7 +167,7 @@ def _progress_table(stage: Stage, asked: list[bool]) -> Table:
     return table
 
 
-def _glance(stage: Stage, place: int, entry: CellResult) -> Text:
+def _glance(stage: "Stage", place: int, entry: CellResult) -> Text:
     if place == stage.place and stage.todo[place]:
         return Text("▶", style="bold yellow")
     if stage.todo[place]:
@@ -176,7 +178,7 @@ def _glance(stage: Stage, place: int, entry: CellResult) -> Text:
     return Text(sign if mean is None else f"{mean:.2f} {sign}", style=style)
 
 
-def _now(stage: Stage) -> str:
+def _now(stage: "Stage") -> str:
     if stage.place >= len(stage.entries):
         return "done"
     entry, step = stage.entries[stage.place], stage.step

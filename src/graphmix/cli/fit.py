@@ -8,14 +8,15 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
+from graphmix.cli.options import Device, WritePage, settings_options
+from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say
-from graphmix.cli.train import Device, WritePage
 from graphmix.errors import ConfigError
-from graphmix.models import BACKBONES
 from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
+from graphmix.tables import KINDS
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -24,13 +25,34 @@ TABLES = "The tables"
 TRAINING = "What is trained"
 OUTCOME = "What comes out"
 RUN = "The run"
-KINDS = "number, category, text, tokens or embedding"
 
 
 def _option(help: str, panel: str, *names: str) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False)
 
 
+@settings_options(
+    "backbone",
+    "trials",
+    "epochs",
+    "hidden",
+    "input_dropout",
+    "learning_rate",
+    "alpha",
+    "gamma",
+    "seed",
+    before="target_accuracy",
+    panel=TRAINING,
+    defaults={
+        "trials": "5, or 3 above 100,000 nodes",
+        "epochs": "2000, fewer above 20,000 nodes",
+        "hidden": "16, or 64 for many classes",
+        "input_dropout": "0.5, or 0.2 with few features",
+        "learning_rate": "0.01",
+        "gamma": "1.0",
+        "alpha": "1.0",
+    },
+)
 def fit(
     edges: Annotated[Path, _option("Table of edges: CSV, TSV or Parquet, plain or .gz.", TABLES)],
     out: Annotated[Path, _option("The model's folder: new or empty.", OUTCOME, "--out", "-o")],
@@ -48,7 +70,8 @@ def fit(
     feature: Annotated[
         list[str] | None,
         _option(
-            f"A column to use, NAME or NAME=KIND, repeatable; kinds: {KINDS} (default: all suitable columns).", TABLES
+            f"A column to use, NAME or NAME=KIND, repeatable; kinds: {', '.join(KINDS)} (default: all that fit).",
+            TABLES,
         ),
     ] = None,
     ignore: Annotated[list[str] | None, _option("A column not to use, repeatable.", TABLES)] = None,
@@ -71,25 +94,6 @@ def fit(
             "Every class counts the same, however rare; the best method is chosen by macro F1.", TRAINING, "--balanced"
         ),
     ] = False,
-    backbone: Annotated[str | None, _option(f"{', '.join(BACKBONES)} (default: gcn).", TRAINING)] = None,
-    trials: Annotated[
-        int | None, _option("Networks of each method, an ensemble (default: 5, or 3 above 100,000 nodes).", TRAINING)
-    ] = None,
-    epochs: Annotated[
-        int | None, _option("Parameter updates (default: 2000, fewer above 20,000 nodes).", TRAINING)
-    ] = None,
-    hidden: Annotated[int | None, _option("Hidden units (default: 16, or 64 for many classes).", TRAINING)] = None,
-    input_dropout: Annotated[
-        float | None, _option("Dropout on features (default: 0.5, or 0.2 with few features).", TRAINING)
-    ] = None,
-    learning_rate: Annotated[
-        float | None, _option("Step size of Adam (default: 0.01).", TRAINING, "--learning-rate", "--lr")
-    ] = None,
-    alpha: Annotated[float | None, _option("α of Beta(α, α), for GraphMix (default: 1).", TRAINING)] = None,
-    gamma: Annotated[
-        float | None, _option("γ, weight of the loss on predicted targets, for GraphMix (default: 1).", TRAINING)
-    ] = None,
-    seed: Annotated[int, _option("Seed of the folds and the networks (default: 0).", TRAINING)] = 0,
     target_accuracy: Annotated[
         float, _option("Abstain where the accuracy would be lower (default: 0.9).", OUTCOME)
     ] = 0.9,
@@ -103,13 +107,13 @@ def fit(
     device: Device = "auto",
     resume: Annotated[bool, _option("Continue an interrupted fit.", RUN, "--resume")] = False,
     as_json: Annotated[bool, _option("Print one JSON object: the content of metrics.json.", RUN, "--json")] = False,
+    **settings: Any,
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
-    # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.columns import Columns
-    from graphmix.workflow.fitting import fit_tables
     from graphmix.workflow.options import FitOptions
 
+    require_files(nodes, edges)
     chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
@@ -133,17 +137,9 @@ def fit(
         ignore=tuple(ignore or ()),
         encoding=encoding,
     )
-    settings: dict[str, Any] = {
-        "backbone": backbone,
-        "trials": trials,
-        "epochs": epochs,
-        "hidden": hidden,
-        "input_dropout": input_dropout,
-        "learning_rate": learning_rate,
-        "alpha": alpha,
-        "gamma": gamma,
-        "seed": seed,
-    }
+    # Imported here: pyarrow and torch take seconds to import.
+    from graphmix.workflow.fitting import fit_tables
+
     with resumable(f"the same command with --resume continues in {out}"), fit_screen(quiet=as_json) as screen:
         model = fit_tables(nodes, edges, out=out, columns=columns, options=options, watch=screen, **settings)
     for failure in model.failures:
@@ -162,11 +158,10 @@ def fit(
 
 def parse_features(asked: list[str]) -> dict[str, str | None]:
     """Parse NAME and NAME=KIND; a name may contain "=" unless a kind follows it."""
-    kinds = [kind.strip() for kind in KINDS.replace(" or ", ", ").split(",")]
     chosen: dict[str, str | None] = {}
     for text in asked:
         name, equals, kind = text.rpartition("=")
-        column, wanted = (name, kind) if equals and kind in kinds else (text, None)
+        column, wanted = (name, kind) if equals and kind in KINDS else (text, None)
         if column in chosen:
             raise ConfigError(f"`feature` {column} is given twice")
         chosen[column] = wanted

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import report, tell
 from graphmix.errors import ConfigError
 
@@ -34,13 +35,16 @@ def predict(
 
     Without tables, predict that graph again, for example for another target accuracy.
     """
-    # Imported here: pyarrow and torch take seconds to import.
-    from graphmix.workflow.model import load_model
     from graphmix.workflow.output import check_ending
 
+    require_model(model)
+    require_files(nodes, edges)
     check_ending(out)
     if out.exists() and not force:
         raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
+    # Imported here: pyarrow and torch take seconds to import.
+    from graphmix.workflow.model import load_model
+
     report("reading the model")
     loaded = load_model(model)
     report("predicting")

@@ -1,18 +1,17 @@
 """graphmix report: results as a page to open in a browser."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.analysis import details
 from graphmix.cli.screen import output, say
 from graphmix.cli.screen import report as say_slow
-from graphmix.data import Graph, Split
 from graphmix.errors import RunError
-from graphmix.results.writer import to_json
-from graphmix.storage.files import write_json
-from graphmix.storage.runs import Run
+
+if TYPE_CHECKING:
+    from graphmix.data import Graph, Split
+    from graphmix.storage.runs import Run
 
 
 def report(
@@ -34,8 +33,12 @@ def report(
     output.print(f"Report written to {out}", markup=False, soft_wrap=True)
 
 
-def keep_details(run: Run, graph: Graph, split: Split, pictures: bool) -> None:
-    """Write what pictures of a run need beside it; what takes seconds only where pictures are drawn at once."""
+def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> None:
+    """Write what the pictures of a run need beside it; what takes seconds is computed only for a report."""
+    from graphmix.analysis import details
+    from graphmix.results.writer import to_json
+    from graphmix.storage.files import write_json
+
     if pictures:
         say_slow(f"laying out the hidden states of {run.results.method}")
     measures = ("embedding", "soft-rank") if pictures else ()
@@ -43,7 +46,7 @@ def keep_details(run: Run, graph: Graph, split: Split, pictures: bool) -> None:
 
 
 def write_report(source: Path, out: Path, quiet: bool = False) -> None:
-    """Write a report beside results that are safe already: what goes wrong with it is said and does no harm."""
+    """Write a report of results that are stored already; if that fails, only a message is shown."""
     from graphmix.report import read, write
 
     try:

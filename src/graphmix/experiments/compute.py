@@ -16,9 +16,9 @@ from graphmix.experiments.records import Store
 from graphmix.experiments.selection import choose, fresh, grid_cells, summary
 from graphmix.experiments.spec import Spec
 from graphmix.experiments.versions import text_of
+from graphmix.results.describe import device_name, versions
 from graphmix.results.record import Choice, Outcome, Selection
 from graphmix.results.run import RunResult
-from graphmix.results.runs import device_name, versions
 from graphmix.storage import runs as engine
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
@@ -71,16 +71,13 @@ class Computer:
             run = judge(cell.method, graph, split, trials=config.trials, seed=config.seed)
             return self._keep(cell, Outcome(command=cell.command, run=run))
         folder = self.work / cell.key
-        if engine.holds(folder, graph, split, cell.config):
-            # Killed after its last trial and before the cell was stored.
-            trained = engine.load_run(folder)
-        else:
-            if not engine.resumes(folder, graph, split, cell.config):
-                # Begun with other versions: its trials would not be those of one program.
-                shutil.rmtree(folder, ignore_errors=True)
-            trained = engine.train(
-                graph, split, cell.config, folder, device=self.device, watch=lambda step: watch(part, step)
-            )
+        if not engine.resumes(folder, graph, split, cell.config):
+            # Begun with other versions: its trials would not be those of one program.
+            shutil.rmtree(folder, ignore_errors=True)
+        # The run is finished already if the process was killed before the cell was stored.
+        trained = engine.train_once(
+            graph, split, cell.config, folder, device=self.device, watch=lambda step: watch(part, step)
+        )
         summed = details(trained.fit, graph, split, cell.measures)
         kept = self._keep(cell, Outcome(command=cell.command, run=trained.results, details=summed))
         shutil.rmtree(folder, ignore_errors=True)

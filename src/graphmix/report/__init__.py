@@ -5,7 +5,7 @@ it. Only `render` needs plotly, and only for its JavaScript.
 """
 
 from graphmix.report.contents import Contents
+from graphmix.report.inputs import read
 from graphmix.report.page import render, write
-from graphmix.report.reading import read
 
 __all__ = ["Contents", "read", "render", "write"]

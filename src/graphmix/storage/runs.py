@@ -22,9 +22,9 @@ from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.files import is_leaving
 from graphmix.models import Backbone
+from graphmix.results.describe import describe, fingerprint, read_shares, versions
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
-from graphmix.results.runs import describe, fingerprint, read_shares, versions
 from graphmix.results.writer import to_json
 from graphmix.storage.files import read_json, read_tensors, write_json, write_tensors
 from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
@@ -99,6 +99,21 @@ def train(
     return Run(folder, fit, results)
 
 
+def train_once(
+    graph: Graph, split: Split, config: Config, folder: Path, *, device: str = "auto", watch: Watch | None = None
+) -> Run:
+    """Train into a folder, unless it holds the finished run of the same graph, split and config; then read that one.
+
+    Raises:
+        RunError: the folder holds another run, or anything else.
+    """
+    if not holds(folder, graph, split, config):
+        return train(graph, split, config, folder, device=device, watch=watch)
+    # Locked, so that the lock of a process that was killed after its last write is removed.
+    with locked(folder):
+        return load_run(folder)
+
+
 def record(folder: Path | str, results: RunResult) -> None:
     """Write results that have neither weights nor curves into a new folder.
 
@@ -127,7 +142,9 @@ def holds(folder: Path | str, graph: Graph, split: Split, config: Config) -> boo
 
 
 def resumes(folder: Path | str, graph: Graph, split: Split, config: Config) -> bool:
-    """Whether `train` could start or resume in a folder."""
+    """Whether `train_once` could start or resume in a folder, or finds its run finished there."""
+    if holds(folder, graph, split, config):
+        return True
     try:
         _check_folder(Path(folder), _asked(graph, split, config, None))
     except RunError:

@@ -12,21 +12,21 @@ from graphmix.analysis.details import curves, details
 from graphmix.baselines import propagate
 from graphmix.data import Graph, Split
 from graphmix.data.folds import FOLDS
-from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.errors import DataError, RunError
 from graphmix.evaluation.heldout import HeldOut, hold_out, judged_nodes
 from graphmix.results.details import Details
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
-from graphmix.storage.runs import holds, load_run, train
+from graphmix.storage.runs import train_once
 from graphmix.training import Config, Fit, fit
 from graphmix.training.expectations import few_epochs
 from graphmix.training.loop import Watch
-from graphmix.training.methods import BOTH, METHODS, fit_methods
+from graphmix.training.methods import BOTH, METHODS
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
+from graphmix.workflow.options import check_methods
 
 GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
-CANDIDATES = fit_methods()
 
 # Above this many nodes training takes long on a CPU, and there are fewer epochs.
 _MANY_NODES = 20_000
@@ -86,19 +86,6 @@ def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
     """Return the warnings of methods that train for few epochs."""
     notes = [few_epochs(replace(config, method=method)) for method in methods if not METHODS[method].baseline]
     return [note for note in notes if note is not None]
-
-
-def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods without repeats.
-
-    Raises:
-        ConfigError: a name is unknown, or there is none.
-    """
-    unknown = [name for name in methods if name not in CANDIDATES]
-    if unknown or not methods:
-        wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"
-        raise ConfigError(f"{wrong}; there are {', '.join(CANDIDATES)}")
-    return tuple(dict.fromkeys(methods))
 
 
 def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
@@ -199,10 +186,7 @@ class _DivergedError(RunError):
 def _train(graph: Graph, split: Split, config: Config, folder: Path | None, device: str, watch: Watch | None) -> Fit:
     if folder is None:
         return fit(graph, split, config, device=device, watch=watch)
-    if holds(folder, graph, split, config):
-        trained = load_run(folder).fit
-    else:
-        trained = train(graph, split, config, folder, device=device, watch=watch).fit
+    trained = train_once(graph, split, config, folder, device=device, watch=watch).fit
     if not (folder / "details.json").exists():
         write_json(folder / "details.json", to_json(_pictured(trained, graph, split)))
     return trained

@@ -26,7 +26,8 @@ from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.training.loop import predict_proba
 from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import Candidate, check_methods
+from graphmix.workflow.candidates import Candidate
+from graphmix.workflow.options import check_methods
 from graphmix.workflow.problem import stored_share
 
 
@@ -35,7 +36,7 @@ class Ensemble:
     """The networks of one method, whose mean prediction is calibrated.
 
     Attributes:
-        method: what was trained, one of `graphmix.workflow.candidates.CANDIDATES`.
+        method: what was trained, one of `graphmix.workflow.options.CANDIDATES`.
         config: the hyperparameters.
         classes: the names of the classes, in the order of the probabilities.
         weights: name to tensor `[trials, ...]`; empty for label propagation.

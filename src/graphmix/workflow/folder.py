@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import RunError
-from graphmix.results.runs import versions
+from graphmix.results.describe import versions
 from graphmix.storage.files import read_json, write_json
 from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
 from graphmix.storage.lock import locked

@@ -13,9 +13,9 @@ from torch import Tensor
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
 from graphmix.results import formats
+from graphmix.results.describe import versions
 from graphmix.results.fit import FitMetrics
 from graphmix.results.reader import read_file
-from graphmix.results.runs import versions
 from graphmix.results.writer import to_json
 from graphmix.storage.description import read_description
 from graphmix.storage.files import parse_tensors, tensor_bytes, write_json

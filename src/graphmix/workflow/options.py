@@ -1,13 +1,15 @@
 """FitOptions: the options of a fit besides the columns and the hyperparameters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphmix.errors import ConfigError
-from graphmix.workflow.candidates import CANDIDATES, check_methods
-from graphmix.workflow.ranking import ACCURACY, MACRO_F1
+from graphmix.training.methods import fit_methods
 
+CANDIDATES = fit_methods()
+ACCURACY, MACRO_F1 = "accuracy", "macro-f1"
 _BALANCED = "balanced"
 
 
@@ -62,3 +64,16 @@ class FitOptions:
             "target": self.target_accuracy,
             "coverage": self.coverage,
         }
+
+
+def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
+    """Return the methods without repeats.
+
+    Raises:
+        ConfigError: a name is unknown, or there is none.
+    """
+    unknown = [name for name in methods if name not in CANDIDATES]
+    if unknown or not methods:
+        wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"
+        raise ConfigError(f"{wrong}; there are {', '.join(CANDIDATES)}")
+    return tuple(dict.fromkeys(methods))

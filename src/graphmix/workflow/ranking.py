@@ -10,8 +10,7 @@ from graphmix.evaluation.heldout import HeldOut
 from graphmix.method import f1
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import Candidate
-
-ACCURACY, MACRO_F1 = "accuracy", "macro-f1"
+from graphmix.workflow.options import ACCURACY
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def test_an_older_run_has_no_details(run_folder: Path) -> None:
         (b"{}", "'format'"),
         (b'{"format": 2}', "format.*2.*newer.*1"),
         (b'{"format": "1"}', "format.*number"),
-        (b'{"format": 1, "kind": "poem"}', "kind.*'poem'.*table, figure, selection, bound"),
+        (b'{"format": 1, "kind": "poem"}', "no field 'name'"),
     ],
 )
 def test_a_file_that_is_no_record(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -177,9 +177,9 @@ def test_folders_that_hold_no_results(tmp_path: Path, demo_folder: Path) -> None
     with pytest.raises(RunError, match="empty"):
         read(tmp_path / "empty")
     (demo_folder / "graphmix" / "results.json").unlink()
-    with pytest.raises(RunError, match=r"graphmix.*not done"):
+    with pytest.raises(RunError, match="graphmix holds an unfinished run"):
         read(demo_folder)
-    with pytest.raises(RunError, match="not done"):
+    with pytest.raises(RunError, match="unfinished run"):
         read(demo_folder / "graphmix")
 
 
