@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import graphmix
+
 # Imported first: doing so inside a test would make its deprecation warnings errors there.
 pytest.importorskip("torch_geometric.nn")
 
@@ -18,14 +20,30 @@ README = (PROJECT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
+def write_tables():
+    """The files that the README's example of tables reads."""
+    papers = [f"{paper},{'ab'[paper % 2] if paper < 30 else ''},{2000 + paper % 2}" for paper in range(40)]
+    cites = [f"{paper},{(paper + 2) % 40}" for paper in range(40)]
+    tables = {
+        "papers": ["id,topic,year", *papers],
+        "cites": ["citing,cited", *cites],
+        "new_papers": ["id,year", "p1,2001"],
+        "new_cites": ["citing,cited", "p1,3"],
+    }
+    for name, rows in tables.items():
+        Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
+
+
 @pytest.mark.data
-def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
+def test_the_code_runs_as_it_stands(data_root, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRAPHMIX_DATA", str(data_root))
+    monkeypatch.chdir(tmp_path)
+    write_tables()
     rng = np.random.default_rng(0)
     masks = np.arange(60) // 20 == np.arange(3)[:, None]
     own = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
     names = own | dict(zip(("train", "val", "test"), masks, strict=True))
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
     for block in BLOCKS:
         # Word for word but for the number of epochs: 2 show that it runs.
         exec(re.sub(r"trials=(\d+)(, epochs=\d+)?", r"trials=\1, epochs=2", block), names)
@@ -35,6 +53,9 @@ def test_the_code_runs_as_it_stands(data_root, monkeypatch, capsys):
             del names["classes"]
         if "model" in names and "MyNet" in block:
             assert names["fit"].predict(names["graph"]).shape == (2, 3327)
+    assert list(names["new"]["id"]) == ["p1"]
+    assert Path("label_next.csv").exists()
+    assert graphmix.load_model("model").problem.graph.num_nodes == 40
     assert names["probabilities"].shape == (60, 3)
     assert names["loss"].shape == (3,)
     assert names["val_accuracy"].shape == (3,)

@@ -67,7 +67,7 @@ class Graph:
             weights: `[entries]`, what each edge weighs beside the self-loop's 1; one of 0 is left out. All 1 when
                 not given. Repeats are summed, the two directions of an edge averaged.
             normalise: whether to scale every row of x so that its absolute values sum to 1, as the paper's models
-                expect; leave it out for features that are scaled already.
+                expect; pass False for features that are scaled already.
 
         Raises:
             DataError: something in the input is wrong; the message names it.
