@@ -19,7 +19,7 @@ from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.compute import Computer, Load, NotStoredError
 from graphmix.experiments.records import Failure, Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
-from graphmix.files import remove_leavings
+from graphmix.files import remove_temporary_files
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
@@ -101,7 +101,7 @@ def reproduce(
         stored_only=stored_only,
     )
     with locked(folder):
-        remove_leavings(folder / "cells")
+        remove_temporary_files(folder / "cells")
         return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
