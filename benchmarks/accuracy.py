@@ -1,10 +1,10 @@
-"""Cells beside the paper's that its specs do not have, all trials, in results files.
+"""Train cells that the specs of the paper do not have, and write all trials to results files.
 
     python benchmarks/accuracy.py fcn links --trials 100 --device cuda --out benchmarks/results
 
-Hyperparameters are the defaults, so nothing is chosen on test data; where a cell names others, the group's comment says
-why. A group's file holds what `graphmix train --json` prints for every cell. Cells already in it with the same settings
-are not trained again.
+Hyperparameters are the defaults, so nothing is chosen on test data; if a cell has others, the group's comment says why.
+A group's file has what `graphmix train --json` prints for every cell. Cells already in the file with the same
+settings are not trained again.
 """
 
 import argparse
@@ -33,18 +33,18 @@ def cells(**choices: tuple[Any, ...]) -> list[Cell]:
     return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
 
 
-# A group's cells; those that name their trials do with fewer, to keep within the minutes of a borrowed device.
+# The cells of each group. Cells that name their trials have fewer, to fit into the time on a borrowed device.
 GROUPS: dict[str, list[Cell]] = {
     # Which network the paper's "FCN (self-training)" predicts with (docs/design/0011-methods-beside-graphmix.md).
     "fcn": cells(dataset=CITATION[:2], method=("fcn", "fcn-self-training"), predictor=("fcn", "gnn"), trials=(20,)),
-    # Ten splits, and one for all trials: how much of the spread is the split's (docs/design/0009-links-as-nodes.md)?
+    # Ten splits, and one for all trials: how much of the spread is due to splits (docs/design/0009-links-as-nodes.md)?
     "links": cells(dataset=("bitcoin-alpha", "bitcoin-otc"), method=("supervised", "graphmix"), splits=(10, 1)),
     "floor": cells(dataset=CITATION, method=("label-propagation", "fcn"), trials=(10,)),
 }
 
 
 def main() -> None:
-    """Train what is missing, writing a group's file after every cell."""
+    """Train the missing cells; write the group's file after every cell."""
     options = parse()
     started = time.perf_counter()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -57,14 +57,14 @@ def main() -> None:
             if skipped or any(wanted.items() <= done.items() for done in record["cells"]):
                 continue
             if time.perf_counter() - started > options.seconds:
-                print("no time left; the same command goes on with the next cell")
+                print("no time left; the same command continues with the next cell")
                 return
             record["cells"].append(run(wanted, options) | {"commit": options.commit})
             write_json(path, record)
 
 
 def run(cell: Cell, options: argparse.Namespace) -> Cell:
-    """Train one cell and say how it went."""
+    """Train one cell and print its result."""
     trials, splits = cell["trials"], cell.get("splits")
     graph, split = load(cell["dataset"], seeds=split_seeds(trials, splits))
     started = time.perf_counter()
@@ -88,8 +88,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--datasets", nargs="+", default=[])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no cell after this long")
-    parser.add_argument("--machine", default="cpu", help="what to call the machine in the files' names")
-    parser.add_argument("--commit", default="unknown", help="what the code is at, for the record")
+    parser.add_argument("--machine", default="cpu", help="name of the machine in the file names")
+    parser.add_argument("--commit", default="unknown", help="commit of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results files")
     return parser.parse_args()
 

@@ -1,18 +1,18 @@
-"""What advice is worth: labels found to be wrong, and accuracy gained by the labels it asks for.
+"""Measure the advice: how many wrong labels it finds, and the accuracy gained by the labels it asks for.
 
     python benchmarks/advise.py --out benchmarks/results/advise-cpu.json
 
-Suspects: 5 % of the public training labels are given another class at random; GraphMix is trained on four of five folds
-of the labels at a time, its epoch chosen by the fifth, as for a user who has no other labels. How many of the first ten
-labels that `suspect_labels` names are among the changed ones?
+Suspects: 5 % of the public training labels get another class at random. GraphMix is trained on four of five folds of
+the labels at a time, and its epoch is selected by the fifth, as for a user without other labels. How many of the first
+ten labels that `suspect_labels` names are changed ones?
 
-Next labels: from four labels a class, the same number again is added, by `next_labels` from a first fit, or at random
-from the same nodes whatever their class; both are trained anew. Validation and test nodes are the public ones and are
-never asked for. What the file holds is not computed again.
+Next labels: a fit starts with four labels per class. The same number is added, by `next_labels` from the first fit or
+at random from the same nodes of any class, and both are trained again. Validation and test nodes are the public ones
+and are never asked for. Results already in the file are not computed again.
 
-The advice was developed on Citeseer, a synthetic graph and Cora's other nodes. What is measured here on Cora's test
-nodes is the second rule: a first one, a node's own uncertainty times what it informs, lost 5.0 points to random labels
-there (-8.6 to -1.4), which the other nodes showed as well once probabilities were calibrated.
+The advice was developed on Citeseer, a synthetic graph and Cora's other nodes. The rule
+measured here on Cora's test nodes is the second one. The first rule, a node's uncertainty times what it informs, lost
+5.0 points to random labels there (-8.6 to -1.4); so it did on the other nodes once probabilities were calibrated.
 """
 
 import argparse
@@ -41,10 +41,10 @@ def main() -> None:
     """Measure what is missing, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="cora")
-    parser.add_argument("--trials", type=int, default=20, help="starts from which labels are added")
-    parser.add_argument("--flips", type=int, default=10, help="times that labels are changed")
+    parser.add_argument("--trials", type=int, default=20, help="number of starts from which labels are added")
+    parser.add_argument("--flips", type=int, default=10, help="how often labels are changed")
     parser.add_argument("--epochs", type=int, default=300)
-    parser.add_argument("--commit", help="what the code is at, where git does not say")
+    parser.add_argument("--commit", help="commit of the code, if git does not know it")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     record: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def measure_suspects(graph: Graph, split: Split, flips: int, epochs: int) -> dict[str, Any]:
-    """Change labels, look for them, and count."""
+    """Change labels, look for them, and count how many are found."""
     given = np.flatnonzero(split.train[0].numpy())
     config = Config.for_dataset(graph.name, trials=FOLDS, epochs=epochs)
     trials = []
@@ -101,7 +101,7 @@ def measure_suspects(graph: Graph, split: Split, flips: int, epochs: int) -> dic
 
 
 def deal(rng: np.random.Generator, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Deal nodes out to folds, class by class: int64 `[nodes of the graph]`, -1 for the others."""
+    """Assign nodes to folds, class by class: int64 `[nodes of the graph]`, -1 for the others."""
     order = rng.permutation(nodes)
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.full(len(labels), -1)
@@ -128,7 +128,7 @@ def measure_next_labels(graph: Graph, split: Split, trials: int, epochs: int) ->
         order = np.random.Generator(np.random.PCG64(trial)).permutation(np.flatnonzero(pool))
         for label in range(graph.num_classes):
             start[trial, order[labels[order] == label][:PER_CLASS]] = True
-    # The paper's α where labels are few.
+    # The paper's α for few labels.
     config = Config.for_dataset(graph.name, trials=trials, epochs=epochs, alpha=0.1)
     print("training on the first labels", flush=True)
     first = train(graph, start, split, config)
@@ -140,7 +140,7 @@ def measure_next_labels(graph: Graph, split: Split, trials: int, epochs: int) ->
         chosen = next_labels(graph, probabilities, start[trial], added, pool)
         advised[trial, [suggestion.node for suggestion in chosen]] = True
         left = np.flatnonzero(pool & ~start[trial])
-        # A stream of its own: the start's order would say which nodes come next.
+        # Another stream than the start's, whose order would decide which nodes come next.
         random[trial, np.random.Generator(np.random.PCG64([trial, 1])).permutation(left)[:added]] = True
     print("training on advised and on random labels", flush=True)
     after = {name: train(graph, masks, split, config) for name, masks in (("advised", advised), ("random", random))}
@@ -162,7 +162,7 @@ def measure_next_labels(graph: Graph, split: Split, trials: int, epochs: int) ->
 
 
 def train(graph: Graph, masks: np.ndarray, split: Split, config: Config) -> Fit:
-    """Fit, with training nodes of each trial's own and the public validation and test nodes."""
+    """Fit with each trial's own training nodes and the public validation and test nodes."""
     val, test = (mask.numpy().repeat(len(masks), axis=0) for mask in (split.val, split.test))
     return fit(graph, Split.build(masks, val, test, "labels added"), config, device="cpu")
 

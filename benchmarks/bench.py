@@ -1,9 +1,9 @@
-"""Milliseconds per epoch and trial: ours against the plain implementation, in one run, threads fixed.
+"""Milliseconds per epoch and trial: ours and the plain implementation, in one run with fixed threads.
 
     python benchmarks/bench.py [--device cpu|cuda] [--datasets cora citeseer pubmed] [--out results.json]
 
-Ramp-up starts at epoch 0 in both, so that every step on the FCN's side of the coin does all its work: computing
-targets is the larger part of GraphMix. The last line is one JSON object with the figures of the table.
+Ramp-up starts at epoch 0 in both, so that every FCN step computes targets, which is the larger part of GraphMix.
+The last line is one JSON object with the figures of the table.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--datasets", nargs="+", default=["cora", "citeseer", "pubmed"])
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--trials", type=int, default=40, help="trials of ours, as many at once as the device takes")
+    parser.add_argument("--trials", type=int, default=40, help="trials of our implementation, as many at once as fit")
     parser.add_argument("--plain-epochs", type=int, default=8, help="epochs of the plain implementation; half heads")
     parser.add_argument("--commit", help="what the code is at; asks git when not given")
     parser.add_argument("--out", type=Path, help="also write the JSON here")
@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 
 
 def read(name: str) -> Dataset:
-    """Load a dataset, or leave with the reason."""
+    """Load a dataset, or exit with the reason."""
     try:
         return load(name)
     except DataError as error:
@@ -83,8 +83,8 @@ def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespac
 
 
 def ours_ms(dataset: Dataset, name: str, choices: dict[str, object], device: str) -> float:
-    """Milliseconds per epoch and trial, the set-up taken out by a difference of two runs."""
-    # On CUDA the first hundreds of epochs are still capturing graphs; what counts is the thousands after them.
+    """Milliseconds per epoch and trial; the difference of two runs removes the set-up time."""
+    # On CUDA the first hundreds of epochs capture graphs; the thousands after them are what counts.
     short, long = (5, 35) if device == "cpu" else (200, 600)
     seconds = []
     for epochs in (2, short, long):  # the first warms up: kernels are compiled on first use
@@ -109,7 +109,7 @@ def plain_ms(dataset: Dataset, config: Config, options: argparse.Namespace) -> f
 
 
 def hundred_trials(dataset: Dataset) -> dict[str, float]:
-    """The whole of a paper's cell: 100 trials, 2,000 epochs, on CUDA."""
+    """A whole cell of the paper: 100 trials, 2,000 epochs, on CUDA."""
     torch.cuda.reset_peak_memory_stats()
     done = fit(*dataset, Config.for_dataset("cora", trials=100), device="cuda")
     return {
@@ -128,7 +128,7 @@ def table_row(row: dict[str, object]) -> str:
 
 
 def device_name(device: str) -> str:
-    """What the figures were measured on."""
+    """The machine that the figures were measured on."""
     if device == "cuda":
         return torch.cuda.get_device_name()
     return f"{platform.machine()} CPU, {os.cpu_count()} cores"

@@ -36,12 +36,12 @@ def drawn() -> str:
 
 
 def validated() -> str:
-    """By how many validation nodes an epoch is chosen when labels are few."""
+    """The number of validation nodes that select an epoch when labels are few."""
     return _tried(lambda name: "validated" in name)
 
 
 def uniform() -> str:
-    """Random splits that do not look at classes, with a hundred trials."""
+    """Random splits that ignore classes, with a hundred trials."""
     record = read_file(Record, HERE / "results" / "uniform-splits-h200.json", formats.RECORD)
     cells = {(cell.column, cell.row, cell.reading): cell for cell in record.cells if cell.run}
     lines = ["| any nodes | reading | GCN | GraphMix(GCN) | gain | standard error |", "|---|---|---|---|---|---|"]
@@ -105,7 +105,7 @@ def _tried(wanted) -> str:
 
 
 def _pair(plain: RunResult, mixed: RunResult) -> str:
-    """Both, the gain, and its standard error, over what is independent: trials, or splits where trials share them."""
+    """Both scores, the gain, and its standard error over trials, or over splits if trials share them."""
     shown = [spread_of(run, "test_accuracy") for run in (plain, mixed)]
     gain = mixed.test_accuracy.mean - plain.test_accuracy.mean
     if plain.trials != mixed.trials or plain.split_seeds != mixed.split_seeds:

@@ -1,10 +1,10 @@
-"""Run `graphmix fit` as a user would and keep what it measured.
+"""Run `graphmix fit` as a user would and store its results.
 
     python benchmarks/fit_tables.py FOLDER --label topic --split split --out benchmarks/results/fit-cora-cpu.json
     python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-large-cpu.json
 
-FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py. The command runs in a process of its own, whose
-peak memory is its own; its predictions are scored against answers.csv, which it has not seen.
+FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py. The command runs in a new process,
+so that its peak memory can be measured. Its predictions are scored against answers.csv, which it does not read.
 """
 
 import argparse
@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def main() -> None:
-    """Fit, score, write down."""
+    """Fit, score, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--label", required=True)
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def find(folder: Path, *names: str) -> Path:
-    """The first of some files that is there."""
+    """The first of some files that exists."""
     return next(folder / name for name in names if (folder / name).exists())
 
 

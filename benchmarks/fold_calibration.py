@@ -1,9 +1,9 @@
-"""What calibration and prediction sets come to without a given split: labels in folds, five networks as one model.
+"""Calibration and prediction sets without a given split: labels in folds, five networks as one model.
 
     python benchmarks/fold_calibration.py --device cuda --out benchmarks/results/fold-calibration-h200.json
 
 Only the public training labels are known: 20 of each class. Temperature and thresholds come from held-out folds, as in
-`graphmix fit` without --split; what is reported is the ensemble on the public test nodes, of which nothing was known.
+`graphmix fit` without --split. The results are those of the ensemble on the public test nodes, which it has not seen.
 """
 
 import argparse
@@ -30,9 +30,11 @@ TARGET = COVERAGE = 0.9
 
 
 def main() -> None:
-    """Measure and write down."""
+    """Measure, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5, help="ways to deal the labels out, each with its own seeds")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="number of ways to divide the labels, each with its own seeds"
+    )
     parser.add_argument("--epochs", type=int, default=2000)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--commit")
@@ -62,7 +64,7 @@ def main() -> None:
 
 
 def measure(graph: Graph, y: np.ndarray, test: np.ndarray, seed: int, options: argparse.Namespace) -> dict[str, float]:
-    """Fit on folds of the labels and judge the ensemble on test nodes."""
+    """Fit on folds of the labels and evaluate the ensemble on test nodes."""
     config = usual_config(graph, seed=seed, epochs=options.epochs)
     split = fold_split(graph, config.trials, seed)
     tried = try_method(GRAPHMIX, graph, split, config, device=options.device)

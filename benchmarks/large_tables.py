@@ -1,10 +1,10 @@
-"""Tables of a large graph, to time `graphmix fit` with.
+"""Write the tables of a large graph, to time `graphmix fit` with.
 
     python benchmarks/large_tables.py FOLDER [--nodes 200000 --edges 1000000 --features 50 --classes 5 --seed 0]
 
 writes nodes.csv (id, f0 …, label: 20 of each class, all others empty), edges.csv (source, target; seven in ten join two
 nodes of one class) and answers.csv (id, label of all nodes). Ids are strings in random order. A node's features are its
-class's centre and noise, so much of it that the features alone, with these labels, are right for six nodes in ten.
+class's centre plus noise, so strong that a classifier on these labels and features is right for six nodes in ten.
 """
 
 import argparse
@@ -19,13 +19,13 @@ from pyarrow import csv
 
 HOMOPHILY = 0.7
 LABELS_PER_CLASS = 20
-# Of two classes' centres, in standard deviations of the noise. Measured on the defaults with a logistic regression:
+# Distance of two classes' centres, in standard deviations of the noise. A logistic regression on the defaults has
 # 61 % from the 100 known labels, 79 % from 20,000.
 DISTANCE = 2.8
 
 
 def main() -> None:
-    """Write the tables and say how long it took."""
+    """Write the tables and print how long it took."""
     options = parse()
     started = time.perf_counter()
     rng = np.random.default_rng(options.seed)
@@ -62,9 +62,9 @@ def draw_labeled(rng: np.random.Generator, y: NDArray[np.int64], classes: int) -
 
 
 def draw_edges(rng: np.random.Generator, y: NDArray[np.int64], edges: int, classes: int) -> NDArray[np.int64]:
-    """Node pairs `[2, edges]`; repeats and loops, of which a large graph has few, are left in."""
+    """Node pairs `[2, edges]`; repeats and loops are kept, since a large graph has few."""
     source = rng.integers(len(y), size=edges)
-    # A class other than one's own, all of them alike, where the edge leaves it.
+    # If the edge leaves the class, all other classes are equally likely.
     away = rng.integers(1, max(classes, 2), size=edges) * (rng.random(edges) >= HOMOPHILY)
     wanted = (y[source] + away) % classes
     by_class = np.argsort(y, kind="stable")
@@ -91,7 +91,7 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     if options.nodes < (LABELS_PER_CLASS + 1) * options.classes or options.classes < 2 or options.features < 1:
         least = (LABELS_PER_CLASS + 1) * max(options.classes, 2)
-        parser.error(f"{options.classes} classes need to be 2 or more, with at least {least} nodes and a feature")
+        parser.error(f"at least 2 classes, 1 feature and, for so many classes, {least} nodes are needed")
     return options
 
 

@@ -1,14 +1,14 @@
-"""What a model from tables is worth: accuracy, new nodes, calibration. docs/own-graph.md tells what came out.
+"""Measure models from tables: accuracy, new nodes, calibration. docs/tables.md shows the results.
 
     python benchmarks/own_graph.py TABLES --device cuda --out benchmarks/results/own-graph-h200.json
 
-TABLES is a folder made by examples/cora_tables.py. Three experiments, every trial written down:
+TABLES is a folder made by examples/cora_tables.py. Three experiments; every trial is stored:
 
 same split     `graphmix fit` on Cora's tables and `graphmix train cora` on the same public split, scored on the same
                1,000 test papers
-new nodes      a tenth of Cora's papers, none of the training or validation papers, taken out of the tables; trained on
-               the rest; predicted when they return. Beside it the same papers predicted by a model that trained with
-               them in the graph, unlabeled
+new nodes      a tenth of Cora's papers, no training or validation papers, is removed from the tables; a model trains on
+               the rest, then predicts the removed papers. For comparison, a model that trained with these papers in
+               the graph, unlabeled, predicts them too
 calibration    Cora, Citeseer and Pubmed, the public split: the calibration error on the test nodes before and after
                temperature scaling on the validation nodes, and the coverage of prediction sets for 90 %
 """
@@ -47,11 +47,11 @@ Rows = list[dict[str, str]]
 
 
 def main() -> None:
-    """Run the experiments and write them down."""
+    """Run the experiments and write their results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", type=Path)
     parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--repeats", type=int, default=10, help="tenths taken out, each another")
+    parser.add_argument("--repeats", type=int, default=10, help="number of different tenths to remove")
     parser.add_argument("--epochs", type=int, default=2000)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--commit", default=None)
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def same_split(options: argparse.Namespace) -> dict[str, Any]:
-    """Fit tables, train the dataset, compare."""
+    """Fit the tables, train on the dataset, compare."""
     answers = {row["id"]: row["topic"] for row in read(options.tables / "answers.csv")}
     stored = fit_tables(options.tables / "papers.csv", options.tables / "cites.csv", options)
     ids, probabilities = stored["ids"], stored["probabilities"]
@@ -97,9 +97,9 @@ def same_split(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def new_nodes(options: argparse.Namespace) -> dict[str, Any]:
-    """Take tenths out and predict them when they return."""
+    """Remove tenths of the papers, then predict them."""
     papers, cites = read(options.tables / "papers.csv"), read(options.tables / "cites.csv")
-    # Every paper's topic: the tables know those of the public split, Planetoid all.
+    # Every paper's topic: the tables have those of the public split, Planetoid has all.
     answers = {row["id"]: row["topic"] for row in read(options.tables / "answers.csv")}
     free = [row["id"] for row in papers if row["split"] == ""]
     scored = [name for name in free if name in answers]
@@ -135,7 +135,7 @@ def new_nodes(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def calibration(options: argparse.Namespace) -> dict[str, Any]:
-    """Calibrate on validation nodes, judge on test nodes: each trial, and all as an ensemble."""
+    """Calibrate on validation nodes, evaluate on test nodes: each trial, and all as an ensemble."""
     results: dict[str, Any] = {}
     for dataset in ("cora", "citeseer", "pubmed"):
         graph, split = load(dataset)
@@ -168,7 +168,7 @@ def calibrate(probabilities: np.ndarray, graph: Graph, split: Split) -> dict[str
 
 
 def fit_tables(papers: Path, cites: Path, options: argparse.Namespace, folder: Path | None = None) -> dict[str, Any]:
-    """Fit as the command does, GraphMix alone, and predict every paper."""
+    """Fit only GraphMix, as the command does, and predict every paper."""
     chosen = FitOptions(methods=METHODS, device=options.device)
     numbers = {"trials": options.trials, "epochs": options.epochs}
     model = graphmix.fit_tables(papers, cites, out=folder, columns=COLUMNS, options=chosen, **numbers)

@@ -29,12 +29,12 @@ def cora_fit() -> str:
 
 
 def cora_score() -> str:
-    """What the predictions are worth on answers that were put aside."""
+    """The score of the predictions on answers that the model has not seen."""
     return "```text\n" + "\n".join(_read("fit-cora-cpu.json")["score"]) + "\n```\n"
 
 
 def same_split() -> str:
-    """`graphmix fit` beside `graphmix train`."""
+    """`graphmix fit` compared with `graphmix train`."""
     record = _read("own-graph-h200.json")
     found = record["same split"]
     lines = ["| test accuracy (%) | a network | all together |", "|---|---|---|"]
@@ -45,7 +45,7 @@ def same_split() -> str:
 
 
 def new_nodes() -> str:
-    """Papers that return."""
+    """Papers that are added after training."""
     record = _read("own-graph-h200.json")
     found = record["new nodes"]
     judged = [repeat["judged"] for repeat in found["repeats"]]
@@ -63,7 +63,7 @@ def new_nodes() -> str:
 
 
 def calibration() -> str:
-    """Before and after the temperature."""
+    """Calibration before and after temperature scaling."""
     record = _read("own-graph-h200.json")
     lines = [
         "| | accuracy (%) | temperature | calibration error (%) | after | coverage of 90 % sets | classes in a set |",
@@ -79,7 +79,7 @@ def calibration() -> str:
 
 
 def folds() -> str:
-    """The same without a given split."""
+    """Calibration without a given split."""
     record = _read("fold-calibration-h200.json")
     names = ("held_out_accuracy", "accuracy", "confidence", "ece_before", "ece_after", "coverage")
     names += ("kept", "kept_right")
@@ -97,7 +97,7 @@ def folds() -> str:
 
 
 def advice() -> str:
-    """What advice found and gained."""
+    """Wrong labels found by advice, and accuracy gained."""
     record = _read("advise-cpu.json")
     doubted, added = record["suspects"], record["next_labels"]
     gain = added["gain"]

@@ -1,7 +1,7 @@
-"""GraphMix(GCN) as one would first write it: dense features, one trial after another.
+"""A straightforward GraphMix(GCN): dense features, one trial after another.
 
-This is the yardstick of `make bench`: the same algorithm as `graphmix.training.step`, arranged as the authors'
-released code arranges it. Every dropout pass draws a mask over the whole dense feature matrix, targets come from K
+`make bench` compares with it. It is the same algorithm as `graphmix.training.step`, organised like the authors'
+released code. Every dropout pass draws a mask over the whole dense feature matrix, targets come from K
 passes over all nodes, and the FCN sees all nodes' features. It evaluates once an epoch, as ours does.
 """
 

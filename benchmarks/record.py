@@ -1,13 +1,13 @@
-"""The records in results/: what was run on the lent H200, and how it is put together.
+"""The records in results/: what was run on a borrowed H200, and how records are made of it.
 
     timeout 560 python3 benchmarks/record.py train --parts first second --device cuda --commit C --out DIR
     python benchmarks/record.py collect --cells DIR --commit C --out results
     python benchmarks/record.py refresh --out results
 
-`train` computes the cells of the parts below, in order, into OUT/cells; what is there already is not computed again.
-`collect` writes the records from such cells and computes nothing. `refresh` rewrites the records of a folder by today's
-specs (titles, verdicts, commands), computes nothing and changes no number. Trials are the paper's, or more; where a
-part asks for fewer, the borrowed minutes are why. Parts run one after another: side by side they take longer.
+`train` computes the cells of the parts below, in order, into OUT/cells; cells already there are not computed again.
+`collect` writes records from these cells and computes nothing. `refresh` rewrites the records of a folder with the
+current specs (titles, verdicts, commands), computes nothing and changes no number. There are as many trials as in the
+paper, or more; a part with fewer had to fit into the borrowed time. Parts run one after another, which is faster.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from graphmix.results.reader import read_file
 from graphmix.results.record import Record
 from graphmix.results.wording import spread_of
 
-# Lists of (spec, cells, trials); None is the paper's number.
+# Lists of (spec, cells, trials); None means the paper's number of trials.
 PARTS: dict[str, list[tuple[str, str, int | None]]] = {
     "first": [
         ("standard-split", "*GCN*/C*", None),
@@ -63,7 +63,7 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("soft-rank", "/C*/paper", None),
         ("soft-rank", "/Pubmed/released", None),
     ],
-    # No need of a GPU.
+    # These need no GPU.
     "walks": [("links", "DeepWalk", None)],
 }
 
@@ -91,13 +91,13 @@ def main() -> None:
 
 
 class Log:
-    """A line for each cell that was computed."""
+    """Prints a line for each cell that was computed."""
 
     def __init__(self) -> None:
         self.place = -1
 
     def __call__(self, stage: Stage) -> None:
-        """Print the cell before the one in hand, once."""
+        """Print the cell before the current one, once."""
         if stage.step is None and not stage.part and 0 < stage.place != self.place:
             self.place = stage.place
             cell = stage.entries[stage.place - 1]
@@ -106,7 +106,7 @@ class Log:
 
 
 def collect(options: argparse.Namespace) -> None:
-    """Put the records together from gathered cells."""
+    """Make records from gathered cells."""
     if options.cells is None or options.commit is None:
         sys.exit("collect needs --cells and --commit")
     shutil.copytree(options.cells, options.out / "cells", dirs_exist_ok=True)
@@ -134,7 +134,7 @@ def refresh(options: argparse.Namespace) -> None:
 
 
 def runs(spec: Spec, command: str) -> bool:
-    """Whether the cells that a record's command asks for exist."""
+    """Whether the cells that a record's command names exist."""
     words = shlex.split(command)
     only = words[words.index("--only") + 1] if "--only" in words else None
     try:
@@ -155,7 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("what", choices=["train", "collect", "refresh"])
     parser.add_argument("--parts", nargs="+", default=[], choices=list(PARTS))
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--commit", help="what the code is at, for the record; refresh leaves it as it is")
+    parser.add_argument("--commit", help="commit of the code, for the record; refresh does not change it")
     parser.add_argument("--cells", type=Path, help="folder of gathered cells")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args()

@@ -16,12 +16,12 @@ HEAD = """<!-- Written by benchmarks/tables.py from the files in results/; do no
 # Results
 
 Every table and figure of the paper, trained again. A cell's verdict comes from Welch's test of our trials against the
-paper's mean, standard deviation and number of trials, and from the size of the difference: *higher* or *lower* where
-the two are told apart at the 5 % level by more than half a point; *reproduced* where they are told apart by less, or
-are not told apart and surely differ by no more than the paper's own standard deviation; *undecided* where the trials
-are too few to tell. Where trials share splits, it is the splits' means that are compared. Beside the word stands the
-difference with its 95 % interval. A cell that stands in two tables is counted once. What did not reproduce is discussed
-on [a separate page](reproduction.md).
+paper's mean, standard deviation and number of trials, and from the size of the difference. *Higher* or *lower*:
+the difference is significant at the 5 % level and above half a point. *Reproduced*: it is significant but at most half
+a point, or it is not significant and its 95 % interval reaches no further than the paper's standard deviation (or half
+a point, if that is more). *Undecided*: there are too few trials to tell. If trials share splits, the means of the
+splits are compared. Next to the verdict is the difference with its 95 % interval. A cell in two tables is counted once.
+[A separate page](reproduction.md) discusses what did not reproduce.
 
 Nothing was tuned and every trial counts. No network, epoch or hyperparameter was chosen by test accuracy. But where the
 paper does not say what it did, three choices were made because our test numbers then came nearest to the paper's, so a
@@ -49,7 +49,7 @@ def page() -> str:
 
 
 def table(record: Record) -> str:
-    """Our numbers beside the paper's; what the paper only quotes in a table of its own."""
+    """Our numbers next to the paper's; numbers that the paper only quotes are in a separate table."""
     several = len(record.readings) > 1
     lines = [
         f"| {record_columns(several)} |",
@@ -72,7 +72,7 @@ def record_columns(several: bool) -> str:
 
 
 def literature(record: Record) -> str:
-    """Rows that the paper quotes and nobody ran here."""
+    """Rows that the paper quotes and that were not run here."""
     cells = {(cell.row, cell.column): cell.paper for cell in record.cells if cell.status == "quoted"}
     if not cells:
         return ""
@@ -89,7 +89,7 @@ def literature(record: Record) -> str:
 
 
 def figure(record: Record) -> str:
-    """A figure in numbers: what a table can say of it."""
+    """A figure as numbers."""
     done = [cell for cell in record.cells if cell.status == "done"]
     return {"soft-rank": soft_ranks, "curves": curves, "embedding": pictures}[record.charts[0]](record, done)
 
@@ -127,7 +127,7 @@ def class_means(ranks: list) -> list:
 
 
 def curves(record: Record, done: list[CellResult]) -> str:
-    """What alternate and joint optimisation came to."""
+    """The results of alternate and joint optimisation."""
     lines = ["| | | best validation accuracy (%) | test accuracy there (%) | trials |", "|---|---|---|---|---|"]
     for column in record.columns:
         for cell in [cell for cell in done if cell.column == column]:
@@ -137,7 +137,7 @@ def curves(record: Record, done: list[CellResult]) -> str:
 
 
 def selection(record: Record) -> str:
-    """The grid of validation accuracies, what was chosen, and what that came to."""
+    """The grid of validation accuracies, the chosen point, and its result."""
     parts = []
     for cell in [cell for cell in record.cells if cell.status == "done"]:
         found = cell.outcome.selection
@@ -199,7 +199,7 @@ def provenance(record: Record) -> str:
     made = []
     for cell in [cell for cell in record.cells if cell.status == "done"]:
         run = cell.run
-        # Terms of the theorem carry no run of their own.
+        # The theorem's terms have no run.
         where = f"{run.device}, torch {run.versions['torch']}, " if run else ""
         made.append(f"{where}{commit_of(cell.outcome.commit)}")
     counted = [f"{place} ({plural(made.count(place), 'cell')})" for place in dict.fromkeys(made)]
@@ -208,14 +208,14 @@ def provenance(record: Record) -> str:
 
 
 def commit_of(commit: str | None) -> str:
-    """The commit that computed a number, or that it is not known."""
+    """The commit that computed a number, or a note that it was not recorded."""
     return "commit not recorded" if commit is None else f"commit {commit}"
 
 
 def not_run(record: Record) -> str:
-    """Which cells failed and why, and which there was no time or no data for."""
+    """Which cells failed and why, and which were not run for lack of time or data."""
     missing = [cell for cell in record.cells if cell.status in ("to do", "unavailable", "failed")]
-    reasons = {"to do": "Not run", "unavailable": "Not to be had", "failed": "Failed"}
+    reasons = {"to do": "Not run", "unavailable": "Not available", "failed": "Failed"}
     lines = []
     for status, sentence in dict.fromkeys((cell.status, cell.error) for cell in missing):
         grouped: dict[str, list[str]] = {}

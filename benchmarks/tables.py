@@ -1,7 +1,7 @@
 """Write the README's tables, docs/results.md and the tables of docs/reproduction.md from the results files.
 
     python benchmarks/tables.py          rewrite what differs
-    python benchmarks/tables.py --check  only say whether something does
+    python benchmarks/tables.py --check  only report whether something differs
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
@@ -100,7 +100,7 @@ def headline() -> str:
 
 
 def tallies() -> str:
-    """How many cells of every table came out how."""
+    """The number of cells of every table by verdict."""
     lines = ["| table or figure | in the paper | what came out |", "|---|---|---|"]
     records = read_records()
     for record in records:

@@ -1,10 +1,10 @@
-"""Experiments on what did not reproduce: docs/reproduction.md tells what they show.
+"""Experiments on what did not reproduce; docs/reproduction.md discusses the results.
 
     python benchmarks/why.py --out benchmarks/results/why-cpu.json
 
-Which nodes a "random split" trains on: any 140 of Cora, or 20 of each class; of Citeseer besides only its largest
-component. How many validation nodes an epoch is chosen by when labels are few: K of each class, or 500. Every cell is
-written at once; what the file holds is not computed again.
+Which nodes a "random split" trains on: any 140 of Cora, or 20 of each class; on Citeseer also only its largest
+component. How many validation nodes select an epoch when labels are few: K of each class, or 500. Every cell is written
+as soon as it is computed; cells already in the file are not computed again.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 
 VAL, TEST = 500, 1000
-# What is tried, by name: dataset, training nodes of each class (None for as many as in the public split, of any class),
+# The experiments by name: dataset, training nodes of each class (None: as many as in the public split, of any class),
 # validation nodes of each class (None for 500 of any), and whether only the largest component counts.
 TRIED: dict[str, tuple[str, int | None, int | None, bool]] = {
     "cora, any nodes": ("cora", None, None, False),
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def draw(graph: Graph, public: Split, train: int | None, val: int | None, trials: int) -> Split:
-    """Draw a split for each trial, the training nodes by class or not, the rest from what is left."""
+    """Draw a split for each trial: training nodes by class or not, all others from the remaining nodes."""
     masks = np.zeros((3, trials, graph.num_nodes), dtype=bool)
     labels = graph.y.numpy()
     for trial in range(trials):
@@ -82,7 +82,7 @@ def draw(graph: Graph, public: Split, train: int | None, val: int | None, trials
 
 
 def by_class(order: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """The first so many nodes of each class in an order."""
+    """The first nodes of each class in an order, up to a number."""
     return np.concatenate([order[labels[order] == label][:count] for label in range(labels.max() + 1)])
 
 

@@ -1,8 +1,8 @@
-"""Networks of PyTorch Geometric, wrapped: plain supervised training against GraphMix, in one results file.
+"""Wrapped networks of PyTorch Geometric: supervised training compared with GraphMix, in one results file.
 
     python benchmarks/wrapped.py --trials 10 --device cuda --out benchmarks/results/wrapped-h200.json
 
-Each network is what its authors' example would be in ten lines; nothing about it is tuned, for either method. Cells
+Each network is like its authors' example in ten lines; nothing is tuned, for either method. Cells
 already in the file with the same settings are not trained again.
 """
 
@@ -56,7 +56,7 @@ class APPNP(nn.Module):
 
 
 class GCN2(nn.Module):
-    """A deep GCN whose every layer sees the first one's output again (Chen and others, 2020)."""
+    """A deep GCN in which every layer also gets the output of the first (Chen and others, 2020)."""
 
     def __init__(self, features: int, hidden: int, classes: int, layers: int = 4, dropout: float = 0.5):
         super().__init__()
@@ -109,7 +109,7 @@ def pyg_gcn(features: int, classes: int) -> nn.Module:
     return pyg.GCN(features, 16, num_layers=2, out_channels=classes, dropout=0.5)
 
 
-# Name to how to build the network from (features, classes), and where to mix.
+# Name to a function that builds the network from (features, classes), and where to mix.
 NETWORKS: dict[str, tuple[Callable[[int, int], nn.Module], str]] = {
     "sage": (sage, "conv2"),
     "gin": (gin, "conv2"),
@@ -123,7 +123,7 @@ NETWORKS: dict[str, tuple[Callable[[int, int], nn.Module], str]] = {
 
 
 def main() -> None:
-    """Train what is missing, writing the file after every cell."""
+    """Train the missing cells; write the file after every cell."""
     options = parse()
     record = json.loads(options.out.read_text()) if options.out.exists() else {"cells": []}
     graph, split = load(options.dataset)
@@ -155,7 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--dataset", default="citeseer")
     parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
-    parser.add_argument("--commit", default="unknown", help="what the code is at, for the record")
+    parser.add_argument("--commit", default="unknown", help="commit of the code, for the record")
     parser.add_argument("--out", type=Path, required=True)
     return parser.parse_args()
 

@@ -2,7 +2,7 @@
 
     python examples/score.py model/predictions.csv answers.csv
 
-answers.csv has two columns: an id, and the class that is right.
+answers.csv has two columns: an id, and the correct class.
 """
 
 import csv
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def score(predictions: Path, answers: Path) -> str:
-    """Say how often predictions are right, how often where they do not abstain, and how often sets hold the answer."""
+    """Say how often predictions are right, with and without abstentions, and how often sets contain the answer."""
     with answers.open(newline="", encoding="utf-8") as stream:
         right = dict(list(csv.reader(stream))[1:])
     with predictions.open(newline="", encoding="utf-8") as stream:

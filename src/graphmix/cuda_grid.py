@@ -1,4 +1,4 @@
-"""How many programs a CUDA kernel is started with, as pure functions: CUDA limits every dimension of a grid."""
+"""Grid sizes of CUDA kernels, as pure functions. CUDA limits every dimension of a grid."""
 
 from graphmix.errors import ConfigError
 
@@ -12,7 +12,7 @@ def flat_grid(rows: int, columns: int, block: int) -> tuple[int, int]:
     The other dimensions end at 65,535, which a single large row exceeds.
 
     Returns:
-        Programs per row, and in all. Program p works on row `p // per_row`, from column `p % per_row * block` on.
+        Programs per row, and in total. Program p works on row `p // per_row`, from column `p % per_row * block` on.
 
     Raises:
         ConfigError: there are more programs than a grid can have.

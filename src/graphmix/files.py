@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it, and a failure or Ctrl-C leaves what was there before.
+    """Write a file atomically: nobody ever sees half of it, and a failure or Ctrl-C leaves the old file.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     # A temporary file in the same folder, so that the final rename cannot cross file systems.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -19,26 +19,26 @@ def write_whole(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        part.chmod(0o666 & ~_umask())  # temporary files are private; this one is not to stay so
+        part.chmod(0o666 & ~_umask())  # mkstemp makes private files; this one gets the usual rights
         part.replace(path)
     finally:
-        # Gone already if all went well.
+        # Already renamed if the write succeeded.
         part.unlink(missing_ok=True)
 
 
-def remove_leavings(folder: Path) -> None:
-    """Remove what writes that were killed left in a folder; nobody else may be writing there."""
+def remove_temporary_files(folder: Path) -> None:
+    """Remove the temporary files of killed writes from a folder. No other process may be writing there."""
     for part in folder.glob(".*.part"):
         part.unlink(missing_ok=True)
 
 
-def is_leaving(name: str) -> bool:
-    """Whether a file's name is that of a write that was killed."""
+def is_temporary(name: str) -> bool:
+    """Whether a file with this name is a temporary file of `write_whole`."""
     return name.startswith(".") and name.endswith(".part")
 
 
 def _umask() -> int:
-    # There is no way to read it but to set it.
+    # The only way to read the mask is to set it.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

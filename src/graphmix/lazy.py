@@ -17,7 +17,7 @@ def attach(
         modules: submodules that are attributes without being imported first, as in `graphmix.data.load`.
 
     Raises:
-        ValueError: a name is also a submodule: importing that submodule would put it in the place of the name.
+        ValueError: a name is also a submodule; importing the submodule would replace what the name refers to.
 
     Example:
         >>> __getattr__, __dir__ = attach("graphmix.models", {"GCN": "graphmix.models.gcn"})

@@ -307,11 +307,11 @@ def test_even_weights_without_bounds_give_finite_terms():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"delta": 0.0}, ConfigError, "delta is a probability"),
+        ({"delta": 0.0}, ConfigError, "`delta` must be a probability"),
         ({"alphas": []}, ConfigError, "grid is empty"),
-        ({"trials": 3}, ConfigError, "2 training sets and the run 3 trials"),
+        ({"trials": 3}, ConfigError, "2 training sets, but `trials` is 3"),
         ({"backbone": "custom"}, ConfigError, "custom model"),
-        ({"drop": True}, DataError, "one size, but they have 23 to 24"),
+        ({"drop": True}, DataError, "same size, but they have 23 to 24"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, error, message):

@@ -78,7 +78,7 @@ def test_balanced_trains_on_equally_many_of_each_class():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((10, 5, 5), "10 training nodes are not equally many of 3 classes"),
+        ((10, 5, 5), "10 training nodes cannot be divided equally among 3 classes"),
         ((63, 5, 5), "has 20 labeled nodes, but the split balanced needs 21"),
     ],
 )
@@ -179,9 +179,9 @@ WRONG = [
     ("benchmark", labeled(20, 1, **NAMED), {}, "class 'rare' of toy has 1 labeled nodes, .* benchmark needs 2"),
     ("benchmark", labeled(20, 0), {}, "class 1 of toy has 0 labeled nodes, but the split benchmark needs 2"),
     ("random", labeled(5, 5, unknown=9), {"sizes": (5, 5, 1)}, r"of \(5, 5, 1\) needs 11 labeled nodes; toy has 10"),
-    ("random", labeled(5, 5), {}, r"toy has no sizes of its own for a random split; choose benchmark or K-per-class"),
+    ("random", labeled(5, 5), {}, r"toy has no public split to take sizes from; choose .* benchmark or K-per-class"),
     ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
-    ("public", labeled(5, 5), {}, "toy has no public split; there are random, balanced, benchmark"),
+    ("public", labeled(5, 5), {}, "toy has no public split; choose one of random, balanced, benchmark"),
     (
         "0-per-class",
         labeled(5, 5),
@@ -191,8 +191,8 @@ WRONG = [
     ("per-class", labeled(5, 5), {}, "`split` must be one of .*, not 'per-class'"),
     ("5-per-class\n", labeled(50, 50), {}, "`split` must be one of"),
     ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),
-    ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number from 0 up, not -1"),
-    ("1-per-class", labeled(5, 5), {"seeds": [0.5]}, "a whole number from 0 up, not 0.5"),
+    ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number of at least 0, not -1"),
+    ("1-per-class", labeled(5, 5), {"seeds": [0.5]}, "a whole number of at least 0, not 0.5"),
 ]
 
 

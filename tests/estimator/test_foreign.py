@@ -178,7 +178,7 @@ def test_entries_of_a_matrix_that_come_twice_are_summed_and_zeros_left_out():
         (sp.eye_array(120), [1.0], "`edge_weight` needs an `edge_index`"),
         (None, [1.0], "`edge_weight` needs an `edge_index`"),
         ([[0], [120]], None, r"edge 0 \(0, 120\) is to node 120"),
-        ([[0], [1]], [-1.0], "edge 0 weighs -1.0"),
+        ([[0], [1]], [-1.0], "edge 0 has weight -1.0"),
         ([[0, 1]], None, r"edges must be \[2, edges\]"),
     ],
     ids=lambda value: type(value).__name__,

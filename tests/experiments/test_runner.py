@@ -313,11 +313,11 @@ def test_a_damaged_cell_is_named(tmp_path):
     record = run(tmp_path)
     path = tmp_path / "cells" / f"{record['cells'][0]['key']}.json"
     path.write_text(path.read_text()[:100])
-    with pytest.raises(RunError, match=f"{path.name} is damaged .* delete the file and its cell is computed again"):
+    with pytest.raises(RunError, match=f"{path.name} is damaged .* delete the file to compute its cell again"):
         run(tmp_path)
     other = tmp_path / "cells" / f"{record['cells'][1]['key']}.json"
     path.write_text(other.read_text())
-    with pytest.raises(RunError, match="does not hold the cell of its name"):
+    with pytest.raises(RunError, match="contains another cell than its name says"):
         run(tmp_path)
     path.unlink()
     assert without_times(run(tmp_path)) == without_times(record)

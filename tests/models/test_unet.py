@@ -81,7 +81,7 @@ def test_a_second_pooling_chooses_among_the_nodes_of_the_first():
 
 def test_a_third_pooling_is_refused():
     twice = finest(random_graph(1)).pool(random_scores(1), 10).pool(random_scores(2), 5)
-    with pytest.raises(ConfigError, match="pooled twice and no more"):
+    with pytest.raises(ConfigError, match="pooled at most twice"):
         twice.pool(random_scores(3), 2)
 
 

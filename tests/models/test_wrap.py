@@ -439,7 +439,7 @@ def test_a_module_s_own_reset_wins():
     module = Own(FEATURES, CLASSES)
     module.act = nn.PReLU()
     nn.init.constant_(module.act.weight, 0.7)
-    with pytest.warns(UserWarning, match=r"'act.weight' is not set by the module's reset_.*; have it set all weights"):
+    with pytest.warns(UserWarning, match=r"'act.weight' is not set by the module's reset_.*; let it set all weights"):
         wrapped = wrap(module, mix_at="act")
     model = wrapped.create(Streams.from_seeds(range(2)), SIZES)
     assert_close(model.weights["weight"], torch.full((2, CLASSES, FEATURES), 0.25))
@@ -471,7 +471,7 @@ def test_layers_of_open_size_are_settled_by_the_given_number_of_features():
     def build():
         return Layers(lambda s, x, e: s.two(s.one(x, e).relu(), e), one=pyg.SAGEConv(-1, 5), two=pyg.SAGEConv(-1, 3))
 
-    with pytest.raises(ConfigError, match="size is open; pass wrap"):
+    with pytest.raises(ConfigError, match="layers without a size yet; pass wrap"):
         wrap(build(), mix_at="two")
     model = wrap(build(), mix_at="two", features=FEATURES).create(Streams.from_seeds(range(2)), SIZES)
     assert model.weights["one.lin_l.weight"].shape == (2, 5, FEATURES)
@@ -479,7 +479,7 @@ def test_layers_of_open_size_are_settled_by_the_given_number_of_features():
     with pytest.raises(ConfigError, match=r"fails on 7 nodes with 9 features .*; features=9 may be wrong"):
         wrap(unfit, mix_at="two", features=FEATURES)
     unused = two_linear(more=nn.LazyLinear(5))
-    with pytest.raises(ConfigError, match=r"the size of 'more.weight' is still open"):
+    with pytest.raises(ConfigError, match=r"'more.weight' still has no size"):
         wrap(unused, mix_at="second", features=FEATURES)
 
 
@@ -588,7 +588,7 @@ def test_pooling_over_all_nodes_is_named():
         one=nn.Linear(FEATURES, FEATURES),
         two=nn.Linear(FEATURES, CLASSES),
     )
-    with pytest.raises(ConfigError, match=r"'pool' \(MeanAggregation\) lets .*; leave the pooling out"):
+    with pytest.raises(ConfigError, match=r"'pool' \(MeanAggregation\) lets .*; remove the pooling"):
         wrap(module, mix_at="two")
 
 
@@ -614,7 +614,7 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
         return self.two(self.keeps(*arguments))
 
     module = Layers(forward, one=nn.Linear(FEATURES, 5), keeps=layer, two=nn.Linear(5, CLASSES))
-    with pytest.raises(ConfigError, match=r"'keeps' .* once it has seen one with edges; pass it cached=False"):
+    with pytest.raises(ConfigError, match=r"'keeps' .* after a run on one with edges; pass it cached=False"):
         wrap(module, mix_at="two")
 
 
@@ -623,17 +623,17 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
     [
         (lambda s, x, e: s.two(s.one(x).softmax(dim=0)), r"before the submodule 'two' \(Linear\) lets"),
         (lambda s, x, e: s.two(s.one(x)) - x.mean(), r"the forward pass of Layers lets a node's result depend"),
-        (lambda s, x, e: s.two(s.one(x)).mean(0), r"gives \[3\] for 7 nodes, not logits"),
-        (lambda s, x, e: (s.two(s.one(x)), x), r"gives \[7, 3\], \[7, 9\] for 7 nodes, not logits"),
+        (lambda s, x, e: s.two(s.one(x)).mean(0), r"returns \[3\] for 7 nodes, not logits"),
+        (lambda s, x, e: (s.two(s.one(x)), x), r"returns \[7, 3\], \[7, 9\] for 7 nodes, not logits"),
         (
             lambda s, x, e: s.two(s.two(s.one(x)) @ s.two.weight),
-            "the module calls 'two' 2 times; mix_at must be one of one$",
+            "the module calls 'two' 2 times; `mix_at` must be one of one$",
         ),
         (
             lambda s, x, e: s.two(s.one(s.one(x) @ s.one.weight)) * 1 + s.two(s.one(x)),
-            "calls no other that it could be",
+            "cannot be cut anywhere else; let it call",
         ),
-        (lambda s, x, e: s.two(s.one(x)).softmax(dim=1), "gives probabilities; return logits"),
+        (lambda s, x, e: s.two(s.one(x)).softmax(dim=1), "returns probabilities; return logits"),
         (lambda s, x, e: s.two(s.one(x.nodes)), r"14 edges \('Tensor' object has no attribute 'nodes'\)$"),
         (lambda s, x, e: s.two(s.one(x.long())), r"14 edges \(.* dtype.*\)$"),
         (lambda s, x, e: s.two(s.one(F.dropout(x))), "dropout is on in evaluation too"),
@@ -644,9 +644,9 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
         ),
         (
             lambda s, x, e: s.two(s.one(x + torch.rand(FEATURES) if s.training else x)),
-            "draws random numbers with rand, .* of a shape that follows from the features",
+            "draws random numbers with rand, .* with a shape that follows from the features",
         ),
-        (lambda s, x, e: s.two(s.one(x.add_(1))), "writes into its features"),
+        (lambda s, x, e: s.two(s.one(x.add_(1))), "changes its features in place"),
         (lambda s, x, e: s.two(s.one(x) / e.shape[1]), "before the submodule 'two' .* not finite on a graph without"),
         (lambda s, x, e: s.two(s.one(x) + torch.arange(len(x))[:, None]), "depends on the node's position"),
         (lambda s, x, e: s.two(s.one(x)) if x.sum() > 1e9 else s.two(s.one(x)) + 1, "cannot be cut at 'two'"),
@@ -654,7 +654,7 @@ def test_a_layer_that_keeps_its_first_graph_is_named(layer):
             lambda s, x, e: s.one(x).size(0) * s.two(s.one(x)[:7]) / x.size(0),
             "'size', of type int, is computed before 'two'",
         ),
-        (lambda s, x, e: s.one(x)[:, :3], "the module never calls 'two'; mix_at must be one of one$"),
+        (lambda s, x, e: s.one(x)[:, :3], "the module never calls 'two'; `mix_at` must be one of one$"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
@@ -678,8 +678,8 @@ def test_the_line_that_cannot_be_cut_is_named():
         return self.second(x).view(rows, -1)
 
     for forward, code, remedy in (
-        (decides, "if x.sum() > 1e9:", "move that into a submodule"),
-        (measures, "rows = x.size(0)", "compute it after, from what comes out, or from the size of x alone"),
+        (decides, "if x.sum() > 1e9:", "move that code into a submodule"),
+        (measures, "rows = x.size(0)", "compute it after 'second', or from x.shape alone"),
     ):
         module = two_linear()
         module.steps = forward
@@ -733,7 +733,7 @@ def test_weights_of_other_precision_are_refused(kind):
 @pytest.mark.parametrize("turn", [lambda m: torch.jit.trace(m, torch.ones(2, 4)), torch.jit.script, torch.compile])
 def test_compiled_modules_are_refused(turn):
     for module in (turn(nn.Linear(4, 2)), two_linear(part=turn(nn.Linear(4, 2)))):
-        with pytest.raises(ConfigError, match=r"through torch.jit or torch.compile cannot be cut; wrap the original"):
+        with pytest.raises(ConfigError, match=r"by torch.jit or torch.compile cannot be cut; wrap the original"):
             wrap(module, mix_at="second")
 
 
@@ -749,7 +749,7 @@ def test_features_that_cannot_be_found_are_asked_for():
 
 @pytest.mark.parametrize("features", ["x", 0, 2.5])
 def test_features_must_be_a_whole_number(features):
-    with pytest.raises(ConfigError, match=f"features must be a whole number of at least 1, not {features!r}"):
+    with pytest.raises(ConfigError, match=f"`features` must be a whole number of at least 1, not {features!r}"):
         wrap(two_linear(), mix_at="second", features=features)
 
 
@@ -760,9 +760,9 @@ def test_a_layer_over_the_node_axis_is_named():
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(ConfigError, match=r"no submodule 'conv3'; mix_at must be one of conv1, conv2$"):
+    with pytest.raises(ConfigError, match=r"no submodule 'conv3'; `mix_at` must be one of conv1, conv2$"):
         wrap(NETWORKS["sage"][0](FEATURES, CLASSES), mix_at="conv3")
-    with pytest.raises(ConfigError, match="mix_at must be the name of a submodule, not a Linear"):
+    with pytest.raises(ConfigError, match="`mix_at` must be the name of a submodule, not a Linear"):
         wrap(two_linear(), mix_at=nn.Linear(5, 3))
 
 
@@ -799,15 +799,15 @@ def test_what_is_no_module_or_has_no_weights_is_refused():
         wrap("gcn", mix_at="conv1")
     with pytest.raises(ConfigError, match="no weights to train"):
         wrap(Layers(lambda s, x, e: s.act(x), act=nn.ReLU()), mix_at="act", features=4)
-    with pytest.raises(ConfigError, match="nothing in the module says how many features"):
+    with pytest.raises(ConfigError, match="number of features cannot be found from the module"):
         wrap(Layers(lambda s, x, e: s.act(x), act=nn.ReLU()), mix_at="act")
 
 
 def test_sizes_that_do_not_fit_are_refused():
     wrapped, streams = example("sage")[1], Streams.from_seeds([0])
-    with pytest.raises(ConfigError, match="made for 9 features, the graph has 8"):
+    with pytest.raises(ConfigError, match="made for 9 features, but the graph has 8"):
         wrapped.create(streams, (8, 16, CLASSES))
-    with pytest.raises(ConfigError, match="made for 3 classes, the graph has 4"):
+    with pytest.raises(ConfigError, match="made for 3 classes, but the graph has 4"):
         wrapped.create(streams, (FEATURES, 16, 4))
-    with pytest.raises(ConfigError, match="made for 9 features, not for the 5 given"):
+    with pytest.raises(ConfigError, match="made for 9 features, but x has 5"):
         wrapped.encode(torch.zeros(12, 5), random_graph(1))

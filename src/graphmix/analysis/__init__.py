@@ -1,4 +1,4 @@
-"""What trained networks are like: hidden states, calibration, the theorem's terms."""
+"""Properties of trained networks: hidden states, details for pictures, the theorem's terms."""
 
 from graphmix.analysis.details import details
 from graphmix.analysis.hidden import embedding, hidden_states, soft_rank

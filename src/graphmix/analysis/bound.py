@@ -3,9 +3,9 @@
     E[ℓ(f(x; G), y)] - L_GraphMix(S, f)  ≤  R_m(F) + c √(ln(|Γ|/δ) / 2m) - λ V
     V = E_S'[inf_f L_FCN(S', f)] - 4c √(ln(|Γ|/δ) / 2m)
 
-Here F is every network of the config's sizes, α and γ say what L_FCN is, and an infimum or a supremum over F is looked
-for by training. What is found errs on a known side: the smallest L_FCN found is no less than the infimum, so V comes
-out too large; the largest correlation with random signs found is no more than the supremum, so R comes out too small.
+F is the class of all networks of the config's sizes, and α and γ define L_FCN. Infima and suprema over F are searched
+for by training, so the sign of the error is known: the smallest L_FCN found is at least the infimum, so V is too large;
+the largest correlation with random signs found is at most the supremum, so R is too small.
 """
 
 import math
@@ -32,9 +32,9 @@ from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.step import Moment, fcn_loss
 from graphmix.training.task import Task
 
-# c: no node loses more. With `bounded_loss` that is the 0-1 loss's, the paper's own example.
+# c, the largest loss of a node. `bounded_loss` has that of the 0-1 loss, the paper's example.
 LARGEST_LOSS = 1.0
-# How often a network is measured while it trains, its end included, and on how many draws of pairs and λ each time.
+# How often a network is measured in training, the end included, and with how many draws of pairs and λ each time.
 CHECKPOINTS = 4
 DRAWS = 10
 
@@ -46,9 +46,9 @@ def bounded_loss(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
     """The expected error ℓ(f, y) = 1 - y_argmax(f), in [0, 1]; the 0-1 loss where targets are labels.
 
     Args:
-        logits: `[trials, nodes, classes]`; the first of equal ones is the prediction.
+        logits: `[trials, nodes, classes]`; the first of equal logits is the prediction.
         targets: `[trials or 1, nodes, classes]`, rows sum to 1.
-        weight: `[trials or 1, nodes]`, what each node counts; rows sum to 1.
+        weight: `[trials or 1, nodes]`, the nodes' weights; rows sum to 1.
 
     Returns:
         `[trials]`.
@@ -62,7 +62,7 @@ def bounded_loss(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
 
 
 def concentration(m: int, grid: int, delta: float) -> float:
-    """c √(ln(|Γ|/δ) / 2m), how far chance may carry a mean of m losses, for all of |Γ| settings at once.
+    """c √(ln(|Γ|/δ) / 2m): how far a mean of m losses may be off by chance, for all |Γ| settings at once.
 
     Example:
         >>> round(4 * concentration(m=140, grid=16, delta=0.05), 3)
@@ -86,20 +86,20 @@ def estimate(
 
     Args:
         graph: the graph.
-        split: the training sets S', all of one size: masks `[trials, nodes]`.
+        split: the training sets S', all of the same size: masks `[trials, nodes]`.
         config: the network, and how long and how fast to search; trial i draws from seed + i. Its method, reading, α
             and γ do not matter; dropout and weight decay are switched off, see `searching`.
-        alphas: α of the grid; 0 is no mixup.
-        gammas: γ of the grid.
+        alphas: the grid's values of α; 0 means no mixup.
+        gammas: the grid's values of γ.
         delta: δ, the probability with which the bound may fail.
         device: "auto", "cpu", "cuda" or "cuda:1".
-        watch: called after every point of the grid with how many are done and how many there are.
+        watch: called after every point of the grid with the number of points done and in total.
 
     Returns:
-        The terms, without what they were computed with.
+        The terms, without the settings they were computed with.
 
     Raises:
-        ConfigError: there is not one training set for each trial, the grid is empty, δ is no probability, or the
+        ConfigError: there is not one training set for each trial, the grid is empty, δ is not a probability, or the
             network is a custom model.
         DataError: the split does not fit the graph, or its training sets differ in size.
     """
@@ -111,7 +111,7 @@ def estimate(
     points = []
     for place, alpha in enumerate(alphas):
         for number, gamma in enumerate(gammas, start=1):
-            # A network belongs to F whatever it was trained with, so it is a candidate for every other γ as well.
+            # A network belongs to F however it was trained, so it is a candidate for every other γ too.
             found[place] = torch.cat([found[place], search.fcn(alpha, gamma)])
             if watch is not None:
                 watch(place * len(gammas) + number, len(alphas) * len(gammas))
@@ -130,10 +130,10 @@ def estimate(
 
 
 def searching(config: Config) -> Config:
-    """How to train in search of an infimum or a supremum over networks: by cross-entropy, with nothing in the way.
+    """Return a config to search for an infimum or supremum over networks: cross-entropy without regularisation.
 
-    Dropout and weight decay make networks that generalise, not ones that reach an extreme. Without dropout the K target
-    passes are all alike, so one is enough.
+    Dropout and weight decay keep networks away from extremes. Without dropout all K target passes are equal, so one is
+    enough.
     """
     return replace(
         config,
@@ -144,7 +144,7 @@ def searching(config: Config) -> Config:
         hidden_dropout=0.0,
         attention_dropout=0.0,
         perturbations=1,
-        rampup_start=0,  # w(t) = γ from the first epoch on, as there is no ramp in the theorem
+        rampup_start=0,  # w(t) = γ from the first epoch on: the theorem has no ramp
         rampup_end=0,
         unlabeled="all",
         fcn_loss="cross-entropy",
@@ -155,14 +155,14 @@ def searching(config: Config) -> Config:
 
 
 def draw_signs(task: Task, streams: Streams) -> tuple[Tensor, Tensor]:
-    """Draw signs ξ for the labeled nodes, and the targets that a network which follows them would meet.
+    """Draw signs ξ for the labeled nodes, and the targets of a network that follows the signs.
 
-    Where ξ = -1 that is the true label, whose loss is 0; where ξ = +1 a wrong one, drawn at random: its loss is 1.
+    If ξ = -1 the target is the true label, with loss 0. If ξ = +1 it is a wrong class drawn at random, with loss 1.
 
     Returns:
         Signs `[trials, labeled]`, and one-hot targets `[trials, labeled, classes]`.
     """
-    # Algorithm 1's coins are all in epoch 0.
+    # Epoch 0 holds Algorithm 1's coins.
     noise = streams.at(Purpose.COIN, 1)
     labels, classes = task.targets.argmax(dim=2), task.targets.shape[2]
     plus = noise.words(labels.shape[1]) < 0
@@ -175,8 +175,8 @@ def draw_signs(task: Task, streams: Streams) -> tuple[Tensor, Tensor]:
 def correlation(model: Backbone, task: Task, signs: Tensor) -> Tensor:
     """(2/m) Σ ξᵢ (ℓ(f(xᵢ; G), yᵢ) - c/2) for signs ξ `[trials, labeled]`: `[trials]`, at most c.
 
-    Taking c/2 off changes no expectation, since signs have mean 0, and is the same for every f; but a network that
-    follows all signs then gets c whatever they are, not twice the share of those that happen to be +1.
+    Subtracting c/2 changes no expectation, because signs have mean 0, and it is the same for every f. With it a network
+    that follows all signs gets c whatever the signs are, not twice the share of signs that are +1.
     """
     errors = _errors(task.labeled.of(model(task.x, task.graph)), task.targets) - LARGEST_LOSS / 2
     return 2 * (signs * errors * task.labeled.weight).sum(dim=1)
@@ -184,12 +184,12 @@ def correlation(model: Backbone, task: Task, signs: Tensor) -> Tensor:
 
 @torch.no_grad()
 def fcn_parts(model: Backbone, task: Task, config: Config, streams: Streams) -> Tensor:
-    """Both terms of L_FCN by the bounded loss, the one on labels and the one on predicted targets: `[2, trials]`.
+    """Both terms of L_FCN with the bounded loss, on labels and on predicted targets: `[2, trials]`.
 
-    Each is a mean over draws of pairs and λ, which training has not seen and which are the same for every network of a
-    trial: what differs is the network, not its luck.
+    Each is a mean over draws of pairs and λ that training has not used. The draws are the same for every network of a
+    trial, so that only the networks differ.
     """
-    # Two weights at once, [2, 1] beside [trials]: L_FCN without its second term, and with it.
+    # Two weights at once, [2, 1] broadcast to [trials]: L_FCN without and with its second term.
     weights = torch.tensor([[0.0], [1.0]], device=task.device)
     total = torch.zeros(2, model.trials, device=task.device)
     for epoch in range(config.epochs, config.epochs + DRAWS):
@@ -199,15 +199,15 @@ def fcn_parts(model: Backbone, task: Task, config: Config, streams: Streams) -> 
 
 
 def least(parts: Tensor, gamma: float) -> Tensor:
-    """The least L_FCN = supervised + γ unsupervised of candidates `[candidates, 2, trials]`: `[trials]`."""
+    """The smallest L_FCN = supervised + γ unsupervised of candidates `[candidates, 2, trials]`: `[trials]`."""
     losses = parts[:, 0] + gamma * parts[:, 1]
-    # What is not a number, of a network whose weights became infinite, is no candidate.
+    # NaN comes from a network that diverged, which is not a candidate.
     return losses.nan_to_num(nan=math.inf).amin(dim=0)
 
 
 @dataclass(frozen=True)
 class _Search:
-    """Networks looked for by training, one for each trial, in batches.
+    """A search for networks by training, one for each trial, in batches.
 
     Attributes:
         task: the graph and the training sets.
@@ -228,7 +228,7 @@ class _Search:
 
     @property
     def m(self) -> int:
-        """How many nodes a training set has."""
+        """Number of nodes in a training set."""
         return int(self.task.labeled.count[0])
 
     def rademacher(self) -> Tensor:
@@ -242,10 +242,10 @@ class _Search:
         return self._over_batches(job).amax(dim=0)
 
     def constant(self, alphas: Sequence[float]) -> list[Tensor]:
-        """Both terms of L_FCN, for every α, of networks that give all nodes the class most frequent in their S'.
+        """Both terms of L_FCN, for every α, of networks that give all nodes the most frequent class of their S'.
 
-        They are the least for a large γ: where all predictions are alike, so are the predicted targets, and the term on
-        them is 0 however much it weighs. Training on the true labels does not find them.
+        These are the smallest for a large γ: if all predictions are equal, so are the predicted targets, and their term
+        is 0 whatever its weight. Training on the true labels does not find these networks.
 
         Returns:
             `[candidates, 2, trials]` for every α.
@@ -274,7 +274,7 @@ class _Search:
         return self._over_batches(job)
 
     def _over_batches(self, job: Callable[[Task, list[int], Streams], Tensor]) -> Tensor:
-        """Do a job for every batch, given its task, trials and streams; join the results along their last axis."""
+        """Run a function on every batch's task, trials and streams; join the results along their last axis."""
         device = self.task.device
         jobs = [
             partial(
@@ -290,7 +290,7 @@ class _Search:
 
 
 def train(task: Task, config: Config, trials: list[int], measure: Measure) -> Tensor:
-    """Train a batch of trials, and measure it before, a few times on the way, and at the end.
+    """Train a batch of trials, and measure it before training, a few times during it, and at the end.
 
     Returns:
         `[candidates, ..., trials]` on the host, for a measure `[..., trials]`.
@@ -316,19 +316,19 @@ def _errors(logits: Tensor, targets: Tensor) -> Tensor:
 
 def _check(split: Split, config: Config, grid: int, delta: float) -> None:
     if config.backbone == CUSTOM:
-        raise ConfigError("the bound is estimated for the networks that a config names, not for a custom model")
+        raise ConfigError("the bound cannot be estimated for a custom model; choose a `backbone` by name")
     if grid == 0:
-        raise ConfigError("the search grid is empty; give at least one alpha and one gamma")
+        raise ConfigError("the search grid is empty; give at least one value of `alphas` and of `gammas`")
     if not 0 < delta < 1:
-        raise ConfigError(f"delta is a probability, above 0 and below 1, not {delta}")
+        raise ConfigError(f"`delta` must be a probability above 0 and below 1, not {delta}")
     if split.num_splits != config.trials:
         raise ConfigError(
-            f"the split has {split.num_splits} training sets and the run {config.trials} trials; "
-            "each trial needs one of its own, as make_split draws them"
+            f"the split has {split.num_splits} training sets, but `trials` is {config.trials}; each trial needs its "
+            "own training set, as drawn by make_split"
         )
     sizes = split.train.sum(dim=1).unique().tolist()
     if len(sizes) > 1:
-        raise DataError(f"the training sets must be of one size, but they have {sizes[0]} to {sizes[-1]} nodes")
+        raise DataError(f"the training sets must have the same size, but they have {sizes[0]} to {sizes[-1]} nodes")
 
 
 def _point(alpha: float, gamma: float, loss: Tensor, rademacher: Tensor, chance: float) -> BoundPoint:
@@ -343,7 +343,7 @@ def _point(alpha: float, gamma: float, loss: Tensor, rademacher: Tensor, chance:
 
 
 def _summary(values: Tensor) -> Estimate:
-    # One trial has no spread.
+    # The spread of one trial is not defined.
     std = _rounded(values.double().std().item()) if len(values) > 1 else None
     return Estimate(_rounded(_mean(values)), std, tuple(_rounded(value) for value in values.tolist()))
 

@@ -1,4 +1,4 @@
-"""What pictures of a run need: `graphmix.results.details.Details` of a fit."""
+"""The data for pictures of a run: `graphmix.results.details.Details` of a fit."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ _BAND = (0.1, 0.9)
 
 
 def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()) -> Details:
-    """Sum a fit up: curves, confusion, reliability, and the measures asked for: "embedding", "soft-rank"."""
+    """Summarise a fit: curves, confusion, reliability, and the given measures: "embedding", "soft-rank"."""
     return Details(
         classes=tuple(graph.class_names or map(str, range(graph.num_classes))),
         curves=curves(fit),
@@ -29,7 +29,7 @@ def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()
 
 
 def curves(fit: Fit) -> Curves:
-    """Mean and band over the trials at some of the epochs, the first and the last among them."""
+    """Mean and band over the trials at some epochs, including the first and the last."""
     history = fit.history
     epochs = history.loss.shape[1]
     chosen = torch.linspace(0, epochs - 1, min(epochs, MOST_EPOCHS)).round().long().unique()

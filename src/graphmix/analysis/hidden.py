@@ -17,7 +17,7 @@ _PERPLEXITY = 30.0
 
 
 def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
-    """What a trial's network at its best epoch makes of the nodes before its last layer: `[nodes, hidden]`."""
+    """The hidden states before the last layer, by a trial's network at its best epoch: `[nodes, hidden]`."""
     graph = prepare(graph, fit.config).to("cpu")
     judged = graph if fit.config.predicts_with_gnn else graph.null()
     with torch.no_grad():
@@ -27,8 +27,8 @@ def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
 def soft_rank(hidden: Tensor) -> float:
     """Sum of the singular values of hidden states `[nodes, hidden]` over the largest (the appendix on soft-rank).
 
-    Between 1, all states on one line through the origin, and the rank; NaN where all are zero, there are none, or they
-    are no numbers.
+    It is between 1, if all states are on one line through the origin, and the rank. NaN if all states are zero, there
+    are no states, or one is not finite.
 
     Example:
         >>> soft_rank(torch.eye(3)), soft_rank(torch.ones(5, 3))
@@ -41,15 +41,15 @@ def soft_rank(hidden: Tensor) -> float:
 
 
 def class_soft_ranks(hidden: Tensor, y: Tensor, classes: int) -> list[float | None]:
-    """Soft-rank of every class's hidden states, by the true labels `[nodes]`; None where there is none."""
+    """Soft-rank of every class's hidden states, by the true labels `[nodes]`; None for a class without one."""
     ranks = [soft_rank(hidden[y == label]) for label in range(classes)]
     return [None if rank != rank else round(rank, 4) for rank in ranks]
 
 
 def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int = MOST_POINTS) -> Embedding:
-    """t-SNE (van der Maaten and Hinton, 2008) of a trial's hidden states, and what to say of every point.
+    """t-SNE (van der Maaten and Hinton, 2008) of a trial's hidden states, with each point's label and prediction.
 
-    Of a graph with more than `most` nodes, `most` are drawn at random, the same ones every time.
+    If the graph has more than `most` nodes, `most` of them are drawn at random, the same ones every time.
     """
     nodes = _draw_nodes(graph.num_nodes, most)
     hidden = hidden_states(fit, graph, trial)[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64)
@@ -73,15 +73,15 @@ def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int
 
 
 def project(hidden: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Lay states `[nodes, hidden]` out in a plane by t-SNE: `[nodes, 2]`, the same every time on one machine."""
+    """Map states `[nodes, hidden]` to a plane by t-SNE: `[nodes, 2]`, the same every time on one machine."""
     if len(hidden) < 3 or np.ptp(hidden) == 0:
         return np.zeros((len(hidden), 2))
     from sklearn.manifold import TSNE
 
-    # How long the states are plays no part in t-SNE, but must fit into its float32.
+    # t-SNE does not depend on the scale of the states, but they must fit into its float32.
     hidden = hidden / np.abs(hidden).max()
     perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
-    # A start of our own, on the two directions of most variance: sklearn's depends on its solver's random state.
+    # Start from the two directions of largest variance: sklearn's default depends on its solver's random state.
     centred = hidden - hidden.mean(axis=0)
     directions = np.linalg.svd(centred, full_matrices=False)[2][:2]
     start = centred @ directions.T

@@ -1,4 +1,4 @@
-"""What any network should beat: methods that need no training loop, judged on the same splits."""
+"""Methods without a training loop, measured on the same splits as the networks."""
 
 from graphmix.baselines.deepwalk import deepwalk
 from graphmix.baselines.judge import BASELINES, judge

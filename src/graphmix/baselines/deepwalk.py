@@ -1,9 +1,9 @@
 """DeepWalk (Perozzi, Al-Rfou and Skiena, 2014): nodes that random walks meet together get similar vectors.
 
-The skip-gram objective is solved in closed form: its optimum factorises the pointwise mutual information of a node and
-the nodes around it on a walk (Levy and Goldberg, 2014), so the walks are counted, the counts turned into positive
-pointwise mutual information, and that matrix factorised by a truncated singular value decomposition. A logistic
-regression on the training nodes' vectors then classifies.
+The skip-gram objective is solved in closed form. Its optimum factorises the pointwise mutual information of a node and
+the nodes around it on a walk (Levy and Goldberg, 2014). So pairs on the walks are counted, the counts become positive
+pointwise mutual information, and a truncated singular value decomposition factorises that matrix. A logistic regression
+on the training nodes' vectors then classifies.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from graphmix.errors import DataError
 
 WALKS_PER_NODE = 20
 WALK_LENGTH = 40
-# DeepWalk's own.
+# As in the DeepWalk paper.
 WINDOW = 10
 DIMENSIONS = 128
 
@@ -28,16 +28,16 @@ def deepwalk(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[
     """Embed the nodes by random walks and classify the embeddings; features are not used.
 
     Args:
-        graph: the graph, of which only the edges and the training labels are used.
+        graph: the graph; only its edges and training labels are used.
         split: one split, or one per trial.
-        seeds: one per trial, of its walks.
-        watch: called before each trial with its place among the seeds, since one takes seconds.
+        seeds: the seed of each trial's walks.
+        watch: called before each trial, which takes seconds, with the trial's index.
 
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.
     """
     if graph.edge_weights is not None:
-        raise DataError("DeepWalk's walks here do not heed edge weights; leave the weights out")
+        raise DataError("DeepWalk does not use edge weights; leave the weights out")
     y, train = graph.y.cpu().numpy(), split.train.cpu().numpy()
     edges = graph.edge_index.cpu().numpy()
     results = []
@@ -52,11 +52,11 @@ def deepwalk(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[
 def embed(edges: NDArray[np.int64], nodes: int, seed: int) -> NDArray[np.float64]:
     """Give every node a vector: `[nodes, dimensions]` from edges `[2, entries]` sorted by their first row."""
     if edges.shape[1] == 0:
-        raise DataError("DeepWalk walks along edges, but the graph has none")
+        raise DataError("DeepWalk needs edges to walk along, but the graph has none")
     rng = np.random.Generator(np.random.PCG64(seed))
     counts = _count_pairs(_walk(rng, edges, nodes), nodes)
     dimensions = min(DIMENSIONS, nodes - 1)
-    # A start of our own: scipy's would come from the global generator.
+    # A given start vector: by default scipy draws one from the global generator.
     left, strength, _ = sp.linalg.svds(
         _positive_information(counts), k=dimensions, v0=rng.standard_normal(nodes), return_singular_vectors="u"
     )
@@ -82,10 +82,10 @@ def classify(
 
 
 def _walk(rng: np.random.Generator, edges: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
-    """Walk from every node several times: nodes `[length, walks]`; one without neighbours stays where it is."""
+    """Walk from every node several times: nodes `[length, walks]`; without neighbours a walk stays in place."""
     degree = np.bincount(edges[0], minlength=nodes)
     start = np.cumsum(degree) - degree
-    # One more entry, for the position that a node without neighbours looks up and does not use.
+    # One extra entry: a node without neighbours looks it up and does not use it.
     neighbours = np.append(edges[1], 0)
     steps = [np.tile(np.arange(nodes), WALKS_PER_NODE)]
     for _ in range(WALK_LENGTH - 1):
@@ -96,7 +96,7 @@ def _walk(rng: np.random.Generator, edges: NDArray[np.int64], nodes: int) -> NDA
 
 
 def _count_pairs(walks: NDArray[np.int64], nodes: int) -> sp.csr_array:
-    """Count how often two nodes are within a window on a walk, either way round: `[nodes, nodes]`."""
+    """Count how often two nodes are within a window on a walk, in either order: `[nodes, nodes]`."""
     counts = sp.csr_array((nodes, nodes))
     for distance in range(1, WINDOW + 1):
         first, second = walks[:-distance].ravel(), walks[distance:].ravel()

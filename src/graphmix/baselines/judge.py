@@ -1,4 +1,4 @@
-"""Baselines by name, and their results as a run's."""
+"""The baselines by name, and the result of running one."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +30,9 @@ def judge(
     There is no epoch to select: the validation nodes are only scored.
     """
     if split.num_splits not in (1, trials):
-        raise ConfigError(f"the split has masks for {split.num_splits} trials and {trials} are asked for")
+        raise ConfigError(
+            f"the split has masks for {split.num_splits} trials, but `trials` is {trials}; make them equal"
+        )
     split.check(graph)
     started = time.perf_counter()
     predictions = BASELINES[name](graph, split, range(seed, seed + trials), watch)

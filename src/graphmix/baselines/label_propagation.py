@@ -1,4 +1,4 @@
-"""Label propagation: no features, no weights, only labels that spread along edges."""
+"""Label propagation: labels spread along edges; features are not used and nothing is trained."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,13 +18,13 @@ _CLOSE = 1e-5
 def label_propagation(
     graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[int], None] | None = None
 ) -> Tensor:
-    """Spread the training labels by `propagate`; nothing in it is random.
+    """Spread the training labels with `propagate`; nothing is random.
 
     Args:
-        graph: the graph, of which only the edges and the training labels are used.
+        graph: the graph; only its edges and training labels are used.
         split: one split, or one per trial.
-        seeds: one per trial.
-        watch: as other baselines have; all trials are done at once here.
+        seeds: one per trial; not used.
+        watch: not used, because all trials run at once.
 
     Returns:
         Probabilities `[trials, nodes, classes]`, rows sum to 1.
@@ -34,11 +34,11 @@ def label_propagation(
 
 @torch.no_grad()
 def propagate(graph: Graph, known: Tensor) -> Tensor:
-    """Give every node the mean, by weight, of its neighbours' class probabilities, the labeled ones keeping theirs.
+    """Give every unlabeled node the weighted mean of its neighbours' class probabilities, until nothing changes.
 
-    The result of doing so again and again is the harmonic function of Zhu, Ghahramani and Lafferty (2003), here with
-    their class mass normalisation: where labels are few, one class would otherwise flood the graph. Nodes that no
-    label reaches get the labels' frequencies.
+    The result is the harmonic function of Zhu, Ghahramani and Lafferty (2003), with their class mass normalisation:
+    without it one class would take over the graph where labels are few. Nodes that no label reaches get the labels'
+    frequencies.
 
     Args:
         graph: the graph.
@@ -52,7 +52,7 @@ def propagate(graph: Graph, known: Tensor) -> Tensor:
     labels = classes * known[..., None]  # [splits, nodes, classes]
     frequencies = labels.sum(dim=1, keepdim=True) / known.sum(dim=1)[:, None, None]
     spread = harmonic(graph.derived(_mean_of_neighbours), labels, known[..., None])
-    # As much of each class over all nodes as its share among the labels.
+    # Over all nodes, each class gets the same share as among the labels.
     spread = spread * frequencies / spread.sum(dim=1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
     total = spread.sum(dim=2, keepdim=True)
     return torch.where(total > 0, spread / total, frequencies)

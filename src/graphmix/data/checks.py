@@ -1,4 +1,4 @@
-"""What a user hands in as features, edges and labels: taken in many forms, and named when wrong."""
+"""Convert and check the features, edges and labels that a user gives; errors name what is wrong."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from graphmix.sparse import SparseMatrix
 
 UNKNOWN = -1
 MOST_CLASSES = 1_000_000
-# Sums of a million such weights are finite in float32 still.
+# A sum of a million weights of this size is still finite in float32.
 MOST_WEIGHT = 1e30
 
 
 def as_features(x: Any) -> Features:
-    """Take in features: sparse stays sparse, dense stays dense, and nothing shares memory with the input.
+    """Convert features: sparse stays sparse, dense stays dense, and nothing shares memory with the input.
 
     Args:
         x: `[nodes, features]` of real numbers: scipy sparse, numpy, torch (dense or sparse), `SparseMatrix`.
@@ -40,7 +40,7 @@ def as_features(x: Any) -> Features:
         except ValueError as error:
             raise DataError(f"x must be a table of numbers: {error}") from error
     _check_form(x.shape, x.dtype)
-    # A float64 beyond float32's range becomes inf here, and is then named as such.
+    # A float64 beyond the range of float32 becomes inf here, and the check below reports it.
     with np.errstate(over="ignore"):
         if sp.issparse(x):
             features: Features = SparseMatrix.from_scipy(x)
@@ -51,7 +51,7 @@ def as_features(x: Any) -> Features:
 
 
 def check_labels(y: object, nodes: int) -> NDArray[np.int64]:
-    """Take in labels: whole numbers `[nodes]`, whatever their range."""
+    """Convert labels: whole numbers `[nodes]`, of any range."""
     labels = _as_integers(y, "y")
     if labels.shape != (nodes,):
         raise DataError(f"y must hold one label for each of x's {nodes} nodes, but its shape is {list(labels.shape)}")
@@ -59,7 +59,7 @@ def check_labels(y: object, nodes: int) -> NDArray[np.int64]:
 
 
 def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_names: tuple[str, ...] | None) -> int:
-    """Settle the number of classes, and hold the labels `[nodes]` to it."""
+    """Determine the number of classes, and check the labels `[nodes]` against it."""
     classes = num_classes
     if classes is None:
         classes = len(class_names) if class_names is not None else int(labels.max()) + 1
@@ -67,11 +67,11 @@ def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_name
         raise DataError(f"there are {classes} classes, but {len(class_names)} class names")
     if num_classes is None and class_names is None and classes > len(labels):
         node = int(labels.argmax())
-        raise DataError(f"node {node} has label {labels[node]}, but {len(labels)} nodes cannot fill as many classes")
+        raise DataError(f"node {node} has label {labels[node]}, but {len(labels)} nodes cannot have that many classes")
     if num_classes is not None and not 1 <= num_classes <= MOST_CLASSES:
         raise DataError(f"the number of classes must be from 1 to {MOST_CLASSES:,}, not {num_classes}")
     if classes < 1 and labels.min() >= UNKNOWN:
-        raise DataError("no node has a label, so the number of classes must be given")
+        raise DataError("no node has a label; give the number of classes as `num_classes`")
     outside = np.flatnonzero((labels < UNKNOWN) | (labels >= classes))
     if len(outside):
         node = outside[0]
@@ -80,7 +80,7 @@ def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_name
 
 
 def check_edges(edges: object, nodes: int) -> NDArray[np.int64]:
-    """Take in edges: node numbers `[2, entries]`, as given."""
+    """Convert edges: node numbers `[2, entries]`, in the given order."""
     pairs = _as_integers(edges, "edges")
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         raise DataError(f"edges must be [2, edges], but their shape is {list(pairs.shape)}")
@@ -93,9 +93,9 @@ def check_edges(edges: object, nodes: int) -> NDArray[np.int64]:
 
 
 def undirected(pairs: NDArray[np.int64], nodes: int) -> Tensor:
-    """Clean edges `[2, entries]` into `Graph.edge_index`, int64 `[2, 2 * edges]`."""
+    """Turn edges `[2, entries]` into `Graph.edge_index`, int64 `[2, 2 * edges]`."""
     source, target = pairs[:, pairs[0] != pairs[1]]
-    # One number per direction of an edge. Sorted by hand: np.unique hashes, which is slower on millions.
+    # One number per direction of an edge. Not np.unique, which hashes and is slower on millions of edges.
     keys = np.concatenate([source * nodes + target, target * nodes + source])
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
@@ -103,26 +103,26 @@ def undirected(pairs: NDArray[np.int64], nodes: int) -> Tensor:
 
 
 def check_weights(weights: object, entries: int) -> NDArray[np.float64]:
-    """Take in what each edge weighs: finite numbers from 0 up `[entries]`."""
+    """Convert the weight of each edge: finite numbers of at least 0 `[entries]`."""
     array = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else np.asarray(weights)
     if array.shape != (entries,) or (array.size and array.dtype.kind not in "biuf"):
         raise DataError(f"edge weights must be numbers [{entries}], but they are {array.dtype} {list(array.shape)}")
     wrong = np.flatnonzero(~np.isfinite(array) | (array < 0) | (array > MOST_WEIGHT))
     if len(wrong):
-        raise DataError(f"edge {wrong[0]} weighs {array[wrong[0]]}; a weight must be from 0 to {MOST_WEIGHT:g}")
+        raise DataError(f"edge {wrong[0]} has weight {array[wrong[0]]}; a weight must be from 0 to {MOST_WEIGHT:g}")
     return array.astype(np.float64)
 
 
 def weigh(pairs: NDArray[np.int64], weights: NDArray[np.float64], nodes: int) -> tuple[Tensor, Tensor]:
-    """Clean edges `[2, entries]` that weigh `[entries]`: `undirected` of those that weigh anything, and their weights.
+    """Return `undirected` of the edges `[2, entries]` with a weight `[entries]` above 0, and their weights.
 
-    An edge that comes again in the same direction weighs the sum; one that comes in both directions the mean of the
-    two, so that listing every edge both ways changes nothing.
+    The weights of an edge that is repeated in the same direction are summed. The weights of its two directions are then
+    averaged, so that listing every edge both ways changes nothing.
 
     Returns:
         int64 `[2, 2 * edges]` and float32 `[2 * edges]`, equal for both directions of an edge.
     """
-    # What float32 would round to 0 weighs nothing.
+    # A weight that float32 rounds to 0 counts as 0.
     used = (weights >= np.finfo(np.float32).tiny) & (pairs[0] != pairs[1])
     (source, target), weights = pairs[:, used], weights[used]
     directed = sp.csr_array((weights, (source, target)), shape=(nodes, nodes))
@@ -137,7 +137,7 @@ def weigh(pairs: NDArray[np.int64], weights: NDArray[np.float64], nodes: int) ->
 
 def _as_integers(values: object, what: str) -> NDArray[Any]:
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
-    # An empty list has no integers to give it an integer type.
+    # An empty list has no integers, so numpy does not give it an integer type.
     if array.size and array.dtype.kind not in "iu":
         raise DataError(f"{what} must hold whole numbers, but its type is {array.dtype}")
     if array.size and array.max() > np.iinfo(np.int64).max:
@@ -146,7 +146,7 @@ def _as_integers(values: object, what: str) -> NDArray[Any]:
 
 
 def _to_numpy(x: Tensor) -> NDArray[Any]:
-    # By way of float32, because numpy knows no bfloat16.
+    # Via float32, because numpy has no bfloat16.
     return (x.detach().float() if x.is_floating_point() else x.detach()).cpu().numpy()
 
 

@@ -66,7 +66,7 @@ def dual(
     for label, called in enumerate(bare.class_names or ()):
         if not (bare.y == label).any():
             raise DataError(
-                f"no link of {name} is {called!r}; write class {label} for those that are (-1 means unknown)"
+                f"no link of {name} has the class {called!r}; write {label} for links of this class (-1 means unknown)"
             )
     return bare.with_structure(SharedEnds(torch.from_numpy(ends)))
 

@@ -69,7 +69,7 @@ def _deal(labels: NDArray[np.int64], folds: int, rng: np.random.Generator) -> ND
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     order = order[labels[order] != UNKNOWN]
-    # Counted on from class to class, so that the first folds do not get all the remainders.
+    # The count continues from class to class, so that the first folds do not get all the remainders.
     fold_of = np.full(len(labels), -1)
     fold_of[order] = np.arange(len(order)) % folds
     return fold_of

@@ -1,4 +1,4 @@
-"""Graph: a frozen container for what a model is trained on, validated when it is built."""
+"""Graph: the features, edges and labels that a model is trained on; frozen, and validated when built."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,11 +23,11 @@ class Graph:
 
     Attributes:
         x: float32 `[nodes, features]`.
-        structure: which nodes are joined: a list of edges, or the ends that links share.
-        y: int64 `[nodes]`, in 0 … classes - 1, or -1 where the label is unknown.
-        num_classes: how many classes there are, seen in `y` or not.
+        structure: which nodes are joined: by a list of edges, or by the ends that links share.
+        y: int64 `[nodes]`, in 0 … classes - 1, or -1 if the label is unknown.
+        num_classes: number of classes; `y` need not have all of them.
         name: what to call the graph in messages and results.
-        class_names: one name per class, where known.
+        class_names: one name per class, if known.
 
     Example:
         >>> Graph.build(x=[[1.0], [2.0], [3.0]], edges=[[0, 1, 1], [1, 0, 2]], y=[0, 1, -1])
@@ -61,16 +61,16 @@ class Graph:
             x: `[nodes, features]` of finite numbers: scipy sparse, numpy, torch or `SparseMatrix`.
             edges: `[2, entries]` of node numbers, in either direction or both; loops and repeats are removed.
             y: `[nodes]` of class numbers, -1 for unknown.
-            num_classes: counted from `class_names`, or else from `y`, when not given.
+            num_classes: number of classes; default: counted from `class_names`, or else from `y`.
             name: what to call the graph.
             class_names: `[classes]`.
-            weights: `[entries]`, what each edge weighs beside the self-loop's 1; one of 0 is left out. All 1 when
-                not given. Repeats are summed, the two directions of an edge averaged.
+            weights: `[entries]`, the weight of each edge; default: all 1. Self-loops weigh 1, and edges of weight 0 are
+                left out. Repeats are summed, the two directions of an edge averaged.
             normalise: whether to scale every row of x so that its absolute values sum to 1, as the paper's models
                 expect; pass False for features that are scaled already.
 
         Raises:
-            DataError: something in the input is wrong; the message names it.
+            DataError: the input is invalid; the message says where.
         """
         features = row_normalise(as_features(x)) if normalise else as_features(x)
         nodes = features.shape[0]
@@ -86,17 +86,17 @@ class Graph:
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return self.x.shape[0]
 
     @property
     def num_edges(self) -> int:
-        """How many undirected edges there are."""
+        """Number of undirected edges."""
         return self.structure.num_edges
 
     @property
     def num_features(self) -> int:
-        """How many features a node has."""
+        """Number of features of a node."""
         return self.x.shape[1]
 
     @property
@@ -110,25 +110,25 @@ class Graph:
 
     @property
     def edge_weights(self) -> Tensor | None:
-        """What each direction of an edge weighs: float32 `[2 * edges]`; None where all weigh 1."""
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
         return self.structure.weights
 
     @property
     def propagation(self) -> SparseMatrix | Chain | None:
-        """D^-1/2 (A + I) D^-1/2 `[nodes, nodes]`, the GCN's (Kipf and Welling, 2017), D the degrees of A + I.
+        """D^-1/2 (A + I) D^-1/2 `[nodes, nodes]` of the GCN (Kipf and Welling, 2017); D has the degrees of A + I.
 
-        None on a graph without edges: there it is the identity, and a layer can leave it out. A dual graph's is never
-        written out: it is a product of two smaller matrices.
+        None on a graph without edges: there it is the identity, and a layer can leave it out. For a dual graph it is a
+        product of two smaller matrices and never written out.
         """
         return self.structure.propagation
 
     @property
     def num_propagated(self) -> int:
-        """How many entries a product with `propagation` walks."""
+        """Number of entries that a product with `propagation` reads."""
         return self.structure.num_propagated
 
     def derived(self, make: "Callable[[Graph], Value]") -> Value:
-        """What a function makes of this graph, say a matrix a network needs: computed once, kept with the graph."""
+        """Return `make(graph)`, such as a matrix that a network needs; computed once and kept with the graph."""
         if make not in self._derived:
             self._derived[make] = make(self)
         made: Value = self._derived[make]
@@ -149,12 +149,12 @@ class Graph:
         return replace(self, x=x)
 
     def with_structure(self, structure: Structure) -> "Graph":
-        """Return the same nodes, joined in another way."""
+        """Return the same nodes with other edges."""
         return replace(self, structure=structure)
 
     def to(self, device: torch.device | str) -> "Graph":
-        """Move to a device; a graph already there is returned as it is, with what it has computed."""
-        # Asking a tensor turns "cuda" into the "cuda:0" that tensors report.
+        """Move to a device; a graph already there is returned itself, with everything it has computed."""
+        # A tensor turns "cuda" into the "cuda:0" that tensors report.
         target = torch.empty(0, device=device).device
         if self.y.device == target:
             return self

@@ -1,7 +1,7 @@
-"""Which nodes to train on, select by and test on: rules that draw it from a seed, many seeds at once.
+"""Rules that choose the nodes to train on, select by and test on, from one seed or many.
 
-A split depends on its rule, its seed and the labels alone, and is the same on every machine: a node's place in the
-draw is a word of PCG64, which numpy promises never to change, seeded with the seed and a hash of the rule's name.
+A split depends only on its rule, its seed and the labels, and is the same on every machine. A node's place in the draw
+comes from a word of PCG64, which numpy guarantees not to change, seeded with the seed and a hash of the rule's name.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from graphmix.data.split import Split
 from graphmix.data.split_names import BALANCED, BENCHMARK, DRAWN_NAMES, PUBLIC, RANDOM, Sizes, check_split_name
 from graphmix.errors import DataError
 
-# The benchmark's training and validation nodes in a class, and the class size from which they are given in full.
+# The benchmark's training and validation nodes per class, and the class size from which on these numbers apply.
 TRAINED, VALIDATED, LARGE = 20, 30, 100
 
 
@@ -26,7 +26,7 @@ class Quotas(NamedTuple):
     """How many nodes of each group to train on, select by and test on.
 
     Attributes:
-        group: int64 `[nodes]`, which group a node is drawn in, or -1 for none.
+        group: int64 `[nodes]`, the group of a node, or -1 if it is not used.
         train: int64 `[groups]`.
         val: int64 `[groups]`.
         test: int64 `[groups]`.
@@ -43,21 +43,21 @@ def make_split(
 ) -> Split:
     """Split a graph's labeled nodes by a rule, once for each seed.
 
-    `public`: the split that comes with the data, whatever the seeds.
+    `public`: the split that comes with the data; seeds do not matter.
     `random`: nodes drawn at random, as many as in the public split or as `sizes` says.
     `balanced`: the same, but equally many training nodes of each class.
     `5-per-class`, `10-per-class`, …: K nodes of each class to train on, K to select by, all others to test on.
     `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
-        rounded down, but at least one node. At 100 nodes the two say the same.
+        rounded down, but at least one node. At 100 nodes both give the same numbers.
 
     Nodes whose label is unknown are never used.
 
     Args:
         name: the rule.
-        graph: its labels are what counts.
-        seeds: one per split, from 0 up; where one comes again, so does its split.
-        sizes: (train, val, test), for `random` and `balanced` alone; those of `public` when not given.
-        public: the split that comes with the data, where there is one.
+        graph: the graph; only its labels are used.
+        seeds: one per split, at least 0; equal seeds give equal splits.
+        sizes: (train, val, test), for `random` and `balanced` only; default: those of `public`.
+        public: the split that comes with the data, if any.
 
     Returns:
         Masks `[len(seeds), nodes]`, each drawn from its own seed; `[1, nodes]`, shared by all, for `public`.
@@ -67,7 +67,7 @@ def make_split(
     """
     if name == PUBLIC:
         if public is None:
-            raise DataError(f"{graph.name} has no public split; there are {DRAWN_NAMES}")
+            raise DataError(f"{graph.name} has no public split; choose one of {DRAWN_NAMES}")
         return public
     drawn = tuple(_check_seed(seed) for seed in seeds)
     if not drawn:
@@ -92,7 +92,9 @@ def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
 def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
     """All labeled nodes as one group."""
     if sizes is None:
-        raise DataError(f"{graph.name} has no sizes of its own for a random split; choose benchmark or K-per-class")
+        raise DataError(
+            f"{graph.name} has no public split to take sizes from; choose the split benchmark or K-per-class"
+        )
     if len(sizes) != 3 or min(sizes[:2]) < 1 or sizes[2] < 0:
         raise DataError(f"a random split needs training and validation nodes, but its sizes are {tuple(sizes)}")
     group = np.where(_labels(graph) == UNKNOWN, -1, 0)
@@ -106,12 +108,12 @@ def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
 
 
 def _balanced(graph: Graph, sizes: Sizes | None) -> Quotas:
-    """As `_random`, but with a class's part of the training nodes; validation and test nodes are of any class."""
+    """Like `_random`, but with equally many training nodes of each class; other nodes are of any class."""
     total = _random(graph, sizes)
     train, val, test = (int(quota[0]) for quota in total[1:])
     each, left = divmod(train, graph.num_classes)
     if left:
-        raise DataError(f"{train} training nodes are not equally many of {graph.num_classes} classes")
+        raise DataError(f"{train} training nodes cannot be divided equally among {graph.num_classes} classes")
     trained = np.full(graph.num_classes, each)
     _rest_to_test(BALANCED, graph, trained, np.zeros_like(trained))
     return Quotas(_labels(graph), trained, np.array([val]), np.array([test]))
@@ -142,11 +144,11 @@ def _rest_to_test(name: str, graph: Graph, train: NDArray[np.int64], val: NDArra
 
 
 def _draw(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
-    """Give every group's nodes, in the order of their keys `[nodes]`, to training, validation and test."""
+    """Assign every group's nodes, in the order of their keys `[nodes]`, to training, validation and test."""
     order = np.lexsort((keys, quotas.group))
     order = order[quotas.group[order] != UNKNOWN]
     group = quotas.group[order]
-    # A node's turn: its place in the order less the place where its group begins.
+    # A node's rank in its group: its place in the order minus the place where its group begins.
     turn = np.arange(len(order)) - np.searchsorted(group, group)
     masks = []
     for quota in quotas[1:]:
@@ -158,8 +160,8 @@ def _draw(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], 
 
 
 def _draw_balanced(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
-    """Draw training nodes class by class, then validation and test nodes from all that are left: keys `[2 * nodes]`."""
-    # Keys of their own for the second draw: small classes' low keys are used up by the first.
+    """Draw training nodes class by class, then validation and test nodes from all others: keys `[2 * nodes]`."""
+    # New keys for the second draw: the first has used up the low keys of small classes.
     keys, fresh = keys.reshape(2, -1)
     none = np.zeros_like(quotas.train)
     train, *_ = _draw(Quotas(quotas.group, quotas.train, none, none), keys)
@@ -190,7 +192,7 @@ def _check_seed(seed: int) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < 2**63:
-        raise DataError(f"a seed of a split must be a whole number from 0 up, not {seed!r}")
+        raise DataError(f"the seed of a split must be a whole number of at least 0, not {seed!r}")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Which nodes of a graph are joined: what every form of edges can do, and the usual form, a list."""
+"""Which nodes of a graph are joined: the interface of all forms of edges, and the usual form, a list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class EdgeCounts:
 
 
 class Structure(Protocol):
-    """The edges of a `Graph`, in a list or not. Arrays of numpy are on the host, whatever the device."""
+    """The edges of a `Graph`, listed or not. Numpy arrays are on the host, whatever the device."""
 
     @property
     def edge_index(self) -> Tensor:

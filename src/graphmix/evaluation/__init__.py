@@ -1,1 +1,1 @@
-"""How good predictions are: held-out labels, calibration, comparison."""
+"""How good predictions are: held-out labels, calibration, comparison of methods."""

@@ -1,8 +1,8 @@
-"""Whether probabilities mean what they say, and what to do with them: temperature, conformal sets, abstention.
+"""Calibrated probabilities and their uses: temperature scaling, conformal sets, abstention.
 
-Everything here is about held-out nodes: probabilities float64 `[nodes, classes]` from networks that did not train on
-the node, and its label, int64 `[nodes]`. What is fitted on nodes looks better on them than it is; `cross_fitted` and
-`conformal_coverage` judge each node by what was fitted on others.
+All functions take held-out nodes: probabilities float64 `[nodes, classes]` from networks that did not train on the
+node, and labels int64 `[nodes]`. A fit looks too good on the nodes it was fitted to. `cross_fitted` and
+`conformal_coverage` therefore evaluate each node with a fit to other nodes.
 """
 
 import math
@@ -25,23 +25,23 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 COLDEST, HOTTEST = 0.05, 20.0
-# Below this many nodes a temperature says more about the nodes than about the network.
+# With fewer nodes a temperature depends more on the nodes than on the network.
 FEWEST_FITTED = 10
-# A threshold that rests on fewer nodes rests on luck.
+# A threshold from fewer nodes would be due to chance.
 FEWEST_KEPT = 20
 MOST_POINTS = 100
 _FLOOR = 1e-12
-# To a relative 1e-8.
+# Steps for a relative precision of 1e-8.
 _HALVINGS = 30
 
 
 class Coverage(NamedTuple):
-    """What conformal sets came to on nodes that their thresholds were not drawn from.
+    """How good conformal sets are on nodes that did not set their threshold.
 
     Attributes:
-        coverage: share of the nodes whose set holds the label.
-        mean_size: classes in a set, on average.
-        single: share of the nodes whose set is one class.
+        coverage: share of the nodes whose set contains the label.
+        mean_size: mean number of classes in a set.
+        single: share of the nodes whose set has exactly one class.
     """
 
     coverage: float
@@ -52,13 +52,13 @@ class Coverage(NamedTuple):
 def fit_temperature(probabilities: Floats, labels: Ints) -> float:
     """Choose T in [0.05, 20] so that softmax(log(p) / T) has the least mean negative log-likelihood.
 
-    Temperature scaling (Guo et al., 2017). In 1 / T the loss is convex, so that halving the range by the sign of its
-    slope finds the least. Fewer than 10 nodes leave the probabilities as they are, T = 1. Where every prediction is
-    right the loss would have them as sure as the range allows; their mean confidence is then held to
-    (n + 1) / (n + 2), what n successes in n tries say of the next (Laplace's rule).
+    Temperature scaling (Guo et al., 2017). The loss is convex in 1 / T, so bisection by the sign of its slope finds the
+    minimum. With fewer than 10 nodes T is 1. If every prediction is right, the loss alone would choose the smallest T
+    allowed; T is then chosen so that the mean confidence is (n + 1) / (n + 2), the probability of a success after n
+    successes in n tries (Laplace's rule).
 
     Args:
-        probabilities: `[nodes, classes]`, rows sum to 1; what is below 1e-12, or no number, counts as 1e-12.
+        probabilities: `[nodes, classes]`, rows sum to 1; values below 1e-12, or NaN, count as 1e-12.
         labels: int64 `[nodes]`.
     """
     probabilities = _checked(probabilities, labels)
@@ -85,10 +85,9 @@ def apply_temperature(probabilities: Floats, temperature: float) -> Floats:
 
 
 def cross_fitted(probabilities: Floats, labels: Ints, parts: int = 5, seed: int = 0) -> Floats:
-    """Calibrate each of so many random parts of the nodes by the temperature that fits the others: `[nodes, classes]`.
+    """Calibrate each random part of the nodes with the temperature fitted to the other parts: `[nodes, classes]`.
 
-    What is measured on the result, the expected calibration error say, is what calibration does for nodes that it
-    has not seen.
+    Measures of the result, such as the expected calibration error, show how calibration works on new nodes.
     """
     probabilities = _checked(probabilities, labels)
     calibrated = np.empty(probabilities.shape)
@@ -113,11 +112,11 @@ def reliability_table(probabilities: Floats, labels: Ints) -> Reliability:
 
 
 def conformal_threshold(probabilities: Floats, labels: Ints, coverage: float) -> float:
-    """The score up to which a class is in a node's set, for sets that hold the label `coverage` of the time.
+    """The largest score of a class in a node's set, for sets that contain the label with probability `coverage`.
 
     A class's score is 1 - p (Sadinle, Lei and Wasserman, 2019). The threshold is the ⌈(n + 1) · coverage⌉-th smallest
-    of the labels' scores, which makes the promise hold for the next node if it is like these n, whatever the network
-    (Vovk, Gammerman and Shafer, 2005). Infinite, every class is in every set, where n is too small for the promise.
+    of the labels' scores. This guarantees the coverage for a new node that is exchangeable with these n, whatever the
+    network (Vovk, Gammerman and Shafer, 2005). If n is too small the threshold is infinite: every set has all classes.
 
     Args:
         probabilities: `[nodes, classes]`.
@@ -127,7 +126,7 @@ def conformal_threshold(probabilities: Floats, labels: Ints, coverage: float) ->
     probabilities = _checked(probabilities, labels)
     if not 0 < coverage < 1:
         raise ConfigError(f"the coverage of prediction sets must be above 0 and below 1, not {coverage}")
-    # Less a hair: 0.55 · 100 is 55.000000000000007 in floating point.
+    # Slightly less, because 0.55 · 100 is 55.000000000000007 in floating point.
     rank = math.ceil((len(labels) + 1) * coverage - 1e-9)
     if rank > len(labels):
         return math.inf
@@ -136,7 +135,7 @@ def conformal_threshold(probabilities: Floats, labels: Ints, coverage: float) ->
 
 
 def conformal_sets(probabilities: Floats, threshold: float) -> Mask:
-    """Which classes are in each node's set, the most probable one always: bool `[nodes, classes]`."""
+    """Which classes are in each node's set; the most probable class always is: bool `[nodes, classes]`."""
     held: Mask = 1 - probabilities <= threshold
     held[np.arange(len(held)), probabilities.argmax(axis=1)] = True
     return held
@@ -145,9 +144,9 @@ def conformal_sets(probabilities: Floats, threshold: float) -> Mask:
 def conformal_coverage(
     probabilities: Floats, labels: Ints, coverage: float, parts: int = 5, seed: int = 0
 ) -> Coverage | None:
-    """Make each part's sets with the threshold of the other parts, and count how often they hold the label.
+    """Make each part's sets with the threshold of the other parts, and count how often they contain the label.
 
-    None where there are fewer than two nodes.
+    None if there are fewer than two nodes.
     """
     probabilities = _checked(probabilities, labels)
     if len(labels) < 2:
@@ -162,11 +161,11 @@ def conformal_coverage(
 
 
 def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> float | None:
-    """The lowest confidence from which on predictions are right at least `target` of the time.
+    """The lowest confidence at and above which a share of at least `target` of the predictions is right.
 
-    At least 20 held-out nodes, or all where there are fewer, must be at or above it: the few surest nodes being right
-    is luck. None where no level meets the target; 0 where the nodes meet it all together, as nothing is gained
-    by abstaining then.
+    At least 20 held-out nodes, or all if there are fewer, must have this confidence: if only the few most confident
+    nodes are right, that may be chance. None if no confidence meets the target. 0 if all nodes together meet it: then
+    there is no reason to abstain.
 
     Args:
         probabilities: `[nodes, classes]`.
@@ -176,7 +175,7 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
     if not 0 < target <= 1:
         raise ConfigError(f"the target accuracy must be above 0 and at most 1, not {target}")
     confidence, kept, right = _by_confidence(probabilities, labels)
-    # Counts against counts: 19 of 20 meet 0.95, whatever 0.95 · 20 is in floating point.
+    # Counts are compared: 19 of 20 meet 0.95, whatever 0.95 · 20 is in floating point.
     good = (kept >= min(FEWEST_KEPT, len(labels))) & (right >= target * kept - 1e-9)
     if not good.any():
         return None
@@ -187,9 +186,9 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
 def abstention_accuracy(
     probabilities: Floats, labels: Ints, target: float, parts: int = 5, seed: int = 0
 ) -> float | None:
-    """How often predictions are right that do not abstain, each part's level being that of the other parts.
+    """The accuracy of predictions that do not abstain, if each part uses the abstention level of the other parts.
 
-    What the level itself is chosen by meets the target always; nodes it has not seen need not. None where all abstain.
+    The nodes that a level was chosen on always meet the target; other nodes may not. None if all abstain.
     """
     probabilities = _checked(probabilities, labels)
     kept = np.zeros(len(labels), dtype=np.bool_)
@@ -201,7 +200,7 @@ def abstention_accuracy(
 
 
 def abstention_curve(probabilities: Floats, labels: Ints) -> AbstentionCurve:
-    """What abstaining below a confidence leaves, in percent, at most 100 points, the most confident nodes first."""
+    """Kept share and accuracy if nodes below a confidence abstain, in percent; at most 100 points, surest first."""
     confidence, kept, right = _by_confidence(probabilities, labels)
     chosen = np.unique(np.linspace(0, len(confidence) - 1, min(len(confidence), MOST_POINTS)).round().astype(np.int64))
     columns = (confidence, kept / max(len(labels), 1), right / kept)
@@ -212,13 +211,13 @@ def abstention_curve(probabilities: Floats, labels: Ints) -> AbstentionCurve:
 
 
 def _by_confidence(probabilities: Floats, labels: Ints) -> tuple[Floats, Ints, Ints]:
-    """Every confidence there is, falling; how many nodes are at or above it, and how many of them are right."""
+    """The different confidences, decreasing; how many nodes are at or above each, and how many of these are right."""
     probabilities = _checked(probabilities, labels)
     confidence = probabilities.max(axis=1)
     order = np.argsort(-confidence, kind="stable")
     confidence = confidence[order]
     right = np.cumsum((probabilities.argmax(axis=1) == labels)[order])
-    # Nodes of one confidence are kept or left together: the last of them counts.
+    # Nodes with equal confidence are kept together, so the last of them counts.
     last = np.flatnonzero(np.diff(confidence, append=-1.0) < 0)
     return confidence[last], last + 1, right[last]
 
@@ -229,7 +228,7 @@ def _counts(probabilities: Floats, labels: Ints, bins: int) -> Tensor:
 
 
 def _parts(nodes: int, parts: int, seed: int) -> Iterator[Mask]:
-    """Deal the nodes out at random: masks bool `[nodes]`, one for each part that gets any."""
+    """Divide the nodes at random: a mask bool `[nodes]` for each part that has nodes."""
     if parts < 2:
         raise ConfigError(f"cross-fitting needs at least 2 parts, not {parts}")
     dealt = np.random.Generator(np.random.PCG64(seed)).permutation(nodes) % parts
@@ -238,9 +237,9 @@ def _parts(nodes: int, parts: int, seed: int) -> Iterator[Mask]:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that never falls passes 0, or the end of the range nearest to it."""
+    """The zero of a non-decreasing function, or the end of the range nearest to it."""
     for _ in range(_HALVINGS):
-        # The geometric mean: half way between 1/20 and 20 is 1.
+        # The geometric mean: 1 is in the middle of 1/20 and 20.
         middle = math.sqrt(low * high)
         if rising(middle) > 0:
             high = middle
@@ -268,6 +267,6 @@ def _checked(probabilities: Floats, labels: Ints) -> Floats:
     if len(outside):
         node = int(outside[0])
         raise DataError(f"entry {node} has label {labels[node]}, outside the {probabilities.shape[1]} classes")
-    # A network whose loss went out of numbers is sure of nothing.
+    # A network that diverged gives NaN: its probabilities count as 0.
     cleaned: Floats = np.nan_to_num(probabilities.astype(np.float64), nan=0.0)
     return cleaned

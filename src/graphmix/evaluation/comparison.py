@@ -1,4 +1,4 @@
-"""Whether one method is better than another on the same nodes, or only luckier."""
+"""Whether the lead of one method over another on the same nodes is statistically significant."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class Difference:
 
     Attributes:
         mean: a's score minus b's.
-        low: the interval's lower end.
-        high: its upper end.
+        low: lower end of the interval.
+        high: upper end of the interval.
     """
 
     mean: float
@@ -30,20 +30,20 @@ class Difference:
 
     @property
     def certain(self) -> bool:
-        """Whether 0 is outside the interval: one of the two is better, and that is not noise."""
+        """Whether 0 is outside the interval, so that the difference is significant."""
         return self.low > 0 or self.high < 0
 
 
 def compare(right_a: Floats, right_b: Floats) -> Difference:
     """Compare two methods' accuracies on the same held-out nodes, node by node.
 
-    The interval is Student's, from the standard error of the nodes' differences: what makes a node hard for both
-    drops out. Where all nodes differ by the same, which has no spread to go by, or there is only one, the interval
-    allows for as many nodes of another kind as could have been missed by chance.
+    The interval is Student's, from the standard error of the differences per node. So a node that is hard for both adds
+    no noise. If there is only one node, or all nodes have the same difference, there is no spread to estimate from; the
+    interval then allows for as many different nodes as could be missing by chance.
 
     Args:
         right_a: `[nodes]`, in [0, 1]: the share of a's held-out predictions of the node that are right.
-        right_b: `[nodes]`, likewise b's.
+        right_b: `[nodes]`, the same for b.
 
     Example:
         >>> compare(np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])).certain
@@ -51,12 +51,12 @@ def compare(right_a: Floats, right_b: Floats) -> Difference:
     """
     if right_a.shape != right_b.shape or right_a.ndim != 1 or not len(right_a):
         shapes = f"{list(right_a.shape)} and {list(right_b.shape)}"
-        raise DataError(f"two methods are compared on the same nodes, at least one, but theirs are {shapes}")
+        raise DataError(f"two methods must be compared on the same nodes, at least one, but their shapes are {shapes}")
     each = right_a.astype(np.float64) - right_b
     nodes, mean = len(each), float(each.mean())
     if nodes < 2 or np.ptp(each) == 0:
         return _unvaried(mean, nodes)
-    # Imported here: it takes a while, and a fit of one method compares nothing.
+    # Imported here, because it is slow and a fit of one method does not need it.
     from scipy.special import stdtrit
 
     reach = float(stdtrit(nodes - 1, 1 - _OUTSIDE / 2) * each.std(ddof=1) / np.sqrt(nodes))
@@ -68,22 +68,22 @@ def compare_macro_f1(
 ) -> Difference:
     """Compare two methods' macro F1 on the same held-out nodes.
 
-    The interval is between the percentiles of the difference over nodes drawn anew with replacement (the paired
-    bootstrap: Efron and Tibshirani, 1993). A class that is neither a label nor predicted does not count, as in
+    The interval is between percentiles of the difference on nodes resampled with replacement (the paired bootstrap:
+    Efron and Tibshirani, 1993). A class that is neither a label nor predicted does not count, as in
     `graphmix.method.f1`.
 
     Args:
-        predicted_a: int64 `[nodes]`, a's prediction of each.
-        predicted_b: int64 `[nodes]`, b's.
+        predicted_a: int64 `[nodes]`, a's predictions.
+        predicted_b: int64 `[nodes]`, b's predictions.
         labels: int64 `[nodes]`.
         classes: how many classes there are.
-        resamples: how many times to draw.
-        seed: of the draws.
+        resamples: number of resamples.
+        seed: seed of the resamples.
     """
     columns = np.stack([labels, predicted_a, predicted_b])
     if not len(labels) or columns.min() < 0 or columns.max() >= classes:
-        raise DataError(f"macro F1 needs nodes, with labels and predictions among the {classes} classes")
-    # Nodes alike in all three are interchangeable: drawing how many there are of each kind is drawing nodes.
+        raise DataError(f"macro F1 needs at least one node, and labels and predictions from 0 to {classes - 1}")
+    # Nodes that agree in all three arrays are interchangeable, so it is enough to draw how many there are of each kind.
     kinds, counts = np.unique(columns, axis=1, return_counts=True)
     rng = np.random.Generator(np.random.PCG64(seed))
     share = counts / counts.sum()
@@ -96,10 +96,10 @@ def compare_macro_f1(
 
 
 def _unvaried(mean: float, nodes: int) -> Difference:
-    """The interval where all nodes say the same: of another kind, and as different as can be, may be a share q.
+    """The interval if all nodes have the same difference: a share q of all nodes may differ as much as possible.
 
-    All n nodes being of one kind has a probability of at least 2.5 % as long as (1 - q)^n is: the exact form of the
-    rule of three (Hanley and Lippman-Hand, 1983).
+    That n drawn nodes include none of them has the probability (1 - q)^n; q is the largest share for which it is 2.5 %
+    or more. This is the exact form of the rule of three (Hanley and Lippman-Hand, 1983).
     """
     other = 1 - (_OUTSIDE / 2) ** (1 / nodes)
     return Difference(mean, (1 - other) * mean - other, (1 - other) * mean + other)

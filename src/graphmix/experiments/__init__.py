@@ -1,1 +1,1 @@
-"""The paper as data: specs, what they give, and how that compares."""
+"""The paper's tables and figures as data: specs, their results, and comparison with the paper."""

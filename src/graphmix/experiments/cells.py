@@ -1,4 +1,4 @@
-"""One number of a table: what has to be trained for it, and which stored result that is."""
+"""One number of a table: what must be trained for it, and the key of its stored result."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from graphmix.training.methods import METHODS
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a person asks for on top of a spec; None is the spec's own."""
+    """The user's changes to a spec; None keeps what the spec says."""
 
     trials: int | None = None
     epochs: int | None = None
@@ -33,19 +33,19 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        row: its row's name.
-        column: its column's name.
-        reading: by which it is computed; None for a baseline or a quoted number.
+        row: the name of its row.
+        column: the name of its column.
+        reading: the reading it is computed by; None for a baseline or a quoted number.
         dataset: a key of `graphmix.data.DATASETS`.
         split: a split by name.
         splits: how many different splits the trials take in turn.
-        first_split: the first of them, by its seed.
+        first_split: the seed of the first split.
         method: what is run; None for a number that is only quoted.
-        config: the hyperparameters; a baseline takes trials and seed of them.
-        measures: what is measured beyond scores.
-        grid: of the theorem's terms, the points they are estimated for.
+        config: the hyperparameters; a baseline uses only trials and seed.
+        measures: what is measured besides scores.
+        grid: the points that the theorem's terms are estimated for.
         paper: the paper's number.
-        short: whether it is trained for other epochs than the paper's, so that there is nothing to compare.
+        short: whether its number of epochs is not the paper's, so that it cannot be compared.
     """
 
     row: str
@@ -69,7 +69,7 @@ class Cell:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The settings its result depends on; neither its table nor the paper's number is among them."""
+        """The settings its result depends on; not its table or the paper's number."""
         asked: dict[str, Any] = {
             "dataset": self.dataset,
             "split": self.split,
@@ -86,7 +86,7 @@ class Cell:
 
     @property
     def versions(self) -> dict[str, int]:
-        """Those entries of `COMPUTED` that its result depends on."""
+        """The entries of `COMPUTED` that its result depends on."""
         if self.baseline:
             return versions_of(("data", "baselines"))
         extra = ("bound",) if self.grid else ("measures",) if self.measures else ()
@@ -94,18 +94,18 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name for its result: cells of different tables that ask for the same share it."""
+        """The key of its result; cells of different tables with the same settings share it."""
         text = json.dumps(_without_added(self.definition) | {"computed": self.versions}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
     def split_seeds(self) -> list[int]:
-        """A seed for each trial's split."""
+        """The seed of each trial's split."""
         return split_seeds(self.config.trials, self.splits, self.first_split)
 
     @property
     def command(self) -> str:
-        """The command that trains it alone."""
+        """The command that trains only this cell."""
         held = self.config.to_dict()
         if self.baseline:
             held = {name: held[name] for name in ("trials", "seed")}
@@ -118,10 +118,10 @@ class Cell:
 
 
 def plan(spec: Spec, asked: Asked) -> list[Cell]:
-    """List a spec's cells, row by row, column by column, reading by reading, `asked.only` or not.
+    """List all cells of a spec, by row, column and reading; `asked.only` does not filter them.
 
     Raises:
-        ConfigError: `asked.only` fits none of them, or a hyperparameter is out of its range.
+        ConfigError: `asked.only` matches no cell, or a hyperparameter is out of range.
     """
     cells = [cell for row in spec.rows for column in spec.columns for cell in _cells(spec, row, column, asked)]
     if not any(fits(cell, asked.only) and cell.method is not None for cell in cells):
@@ -135,12 +135,12 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
 
 
 def fits(cell: Cell, only: str | None) -> bool:
-    """Whether a pattern ROW/COLUMN or ROW/COLUMN/READING asks for a cell; none asks for all."""
+    """Whether a pattern ROW/COLUMN or ROW/COLUMN/READING matches a cell; None matches all."""
     return names_place((cell.row, cell.column, cell.reading), only)
 
 
 def names_place(place: tuple[str, str, str | None], only: str | None) -> bool:
-    """Whether a pattern, as in `fits`, names a cell given by row, column and reading."""
+    """Whether a pattern, as in `fits`, matches a cell given by row, column and reading."""
     wanted = [part.strip().lower() or "*" for part in (only or "").split("/")]
     held = (place[0], place[1], place[2] or "")
     return len(wanted) <= len(held) and all(
@@ -185,6 +185,6 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
 
 
 def _shortened(usual: Config, dataset: str, chosen: Mapping[str, Any], epochs: int) -> Config:
-    """The same settings with other epochs; a ramp that the spec sets moves with them."""
+    """The same settings with other epochs; if the spec sets a ramp, the ramp is scaled too."""
     ramp = {name: chosen[name] * epochs // usual.epochs for name in ("rampup_start", "rampup_end") if name in chosen}
     return Config.for_dataset(dataset, reading=usual.reading, **(dict(chosen) | ramp | {"epochs": epochs}))

@@ -1,4 +1,4 @@
-"""Cell -> outcome: train and sum up one cell, or read what is stored of it."""
+"""Cell -> outcome: train one cell and summarise it, or read its stored result."""
 
 import shutil
 import time
@@ -24,24 +24,24 @@ from graphmix.training import Progress
 from graphmix.training.devices import choose_device
 
 Load = Callable[[Cell], Dataset]
-# What of a cell is in hand, and where its training stands.
+# Called with the part of a cell that is computed now, and the progress of its training.
 Watch = Callable[[str, Progress | None], None]
 
 
 class NotStoredError(Exception):
-    """A cell that is not there and is not to be computed."""
+    """The cell is not stored, and nothing may be computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computer:
-    """Computes cells and stores what came out.
+    """Computes cells and stores their results.
 
     Attributes:
         store: where results are kept.
-        work: folder of runs that are not done.
-        load: where a cell's graph and split come from.
-        device: where to train.
-        commit: what the code is at, for the record.
+        work: folder of unfinished runs.
+        load: loads a cell's graph and split.
+        device: the device to train on.
+        commit: the commit of the code, for the record.
         stored_only: whether to compute nothing and raise `NotStoredError` instead.
     """
 
@@ -53,7 +53,7 @@ class Computer:
     stored_only: bool = False
 
     def outcome(self, spec: Spec, cell: Cell, watch: Watch) -> Outcome:
-        """A cell's result: stored, or computed and stored."""
+        """Return a cell's result; it is computed and stored if it is not stored yet."""
         if spec.kind == "selection":
             return self._selected(spec, cell, watch)
         if spec.kind == "bound":
@@ -135,5 +135,5 @@ class Computer:
 
 def _run(outcome: Outcome) -> RunResult:
     if outcome.run is None:
-        raise RunError(f"the stored cell {outcome.key} has no run; delete its file and it is computed again")
+        raise RunError(f"the stored cell {outcome.key} has no run; delete its file to compute it again")
     return outcome.run

@@ -1,4 +1,4 @@
-"""Records: the cells of a spec put together and written, read back, and stored one by one."""
+"""Records: make a record from the cells of a spec, write and read it, and store single cells."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ from graphmix.storage.files import write_text
 from graphmix.training import Config
 from graphmix.training.config import ADDED
 
-# A status, and a sentence that says why.
+# A status and a sentence with the reason.
 Failure = tuple[Status, str]
 
 
@@ -46,7 +46,7 @@ class Store:
         self.folder = folder
 
     def read(self, key: str) -> Outcome | None:
-        """A cell's result, or None if it is not there yet.
+        """Return a cell's result, or None if it is not stored yet.
 
         Raises:
             RunError: the file is damaged.
@@ -57,25 +57,25 @@ class Store:
         try:
             outcome = read_file(Outcome, path)
         except RunError as error:
-            raise RunError(f"{error}; delete the file and its cell is computed again") from error
+            raise RunError(f"{error}; delete the file to compute its cell again") from error
         if outcome.key != key:
-            raise RunError(f"{path} does not hold the cell of its name; delete it and the cell is computed again")
+            raise RunError(f"{path} contains another cell than its name says; delete it to compute the cell again")
         return outcome
 
     def write(self, key: str, outcome: Outcome) -> None:
-        """Keep a cell's result."""
+        """Store a cell's result."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.folder / f"{key}.json", _line(outcome) + "\n")
 
 
 def entry(spec: Spec, cell: Cell, outcome: Outcome | None, error: Failure | None) -> CellResult:
-    """A cell in a record: what it is, what came out, and how that compares with the paper.
+    """Return a cell as in a record: what it is, its result, and how it compares with the paper.
 
     Args:
         spec: the table or figure.
         cell: the cell.
-        outcome: what was stored of it, if it is done.
-        error: a status and a sentence, if it could not be computed.
+        outcome: its stored result, if it is done.
+        error: a status and the reason, if it could not be computed.
     """
     status, sentence = error or (_status(cell, outcome), None)
     return CellResult(
@@ -100,7 +100,7 @@ def _verdict(spec: Spec, cell: Cell, run: RunResult | None) -> Verdict | None:
 
 
 def _shown(spec: Spec, outcome: Outcome) -> Outcome:
-    """What a record keeps of an outcome: what another figure measured of the same networks is in that figure's."""
+    """The part of an outcome that a record keeps, without what other figures measure of the same networks."""
     details = outcome.details
     if details is not None:
         details = replace(
@@ -114,7 +114,7 @@ def _shown(spec: Spec, outcome: Outcome) -> Outcome:
 def assemble(
     spec: Spec, asked: Asked, entries: Sequence[CellResult], commit: str | None, command: str | None = None
 ) -> Record:
-    """Put a spec's cells together as a record; the command that makes it is `graphmix reproduce` unless given."""
+    """Make a record from a spec's cells; its command is `graphmix reproduce` by default."""
     return Record(
         format=formats.RECORD,
         name=spec.name,
@@ -135,12 +135,12 @@ def assemble(
 
 
 def read_cells(folder: Path, spec: Spec, *, damaged_ok: bool = False) -> dict[tuple[str, str, str | None], CellResult]:
-    """The cells of a spec's record in a folder that were tried, by row, column and reading; none without a record.
+    """Return the tried cells of a spec's record, by row, column and reading; empty if there is no record.
 
     Args:
         folder: the results folder.
         spec: the table or figure.
-        damaged_ok: whether a damaged record counts as none, because it is to be written again anyway.
+        damaged_ok: whether a damaged record counts as missing, because it will be written again anyway.
 
     Raises:
         RunError: the record is damaged.
@@ -153,15 +153,15 @@ def read_cells(folder: Path, spec: Spec, *, damaged_ok: bool = False) -> dict[tu
     except RunError as error:
         if damaged_ok:
             return {}
-        raise RunError(f"{error}; delete the file, its cells are kept beside it") from error
+        raise RunError(f"{error}; delete the file (its cells are stored separately)") from error
     return {cell.place: cell for cell in record.cells if cell.status in ("done", "failed", "unavailable")}
 
 
 def kept(spec: Spec, cell: Cell, before: CellResult) -> CellResult | None:
-    """What an earlier record says of a cell, with the paper's number from today's spec; None if the cell has changed.
+    """Return an earlier record's entry for a cell, with the spec's current paper number; None if the cell has changed.
 
-    Trials and seeds may differ, and for a search what it chose; no other setting. The version that the numbers were
-    computed with may differ too: the cell says which one it was.
+    Trials and seeds may differ, and the choice of a search, but no other setting. The numbers may be of another
+    version; the entry says which one.
     """
     if before.status != "done":
         return entry(spec, cell, None, (before.status, before.error or ""))
@@ -171,9 +171,9 @@ def kept(spec: Spec, cell: Cell, before: CellResult) -> CellResult | None:
 
 
 def write_record(folder: Path, record: Record) -> Path:
-    """Write a record into a folder under its name."""
+    """Write a record to a folder, in the file of its name."""
     path = folder / f"{record.name}.json"
-    # One line for each cell keeps the file small and its differences readable.
+    # One line for each cell keeps the file small and its diffs readable.
     head = json.dumps(to_json(replace(record, cells=())), indent=1, allow_nan=False, ensure_ascii=False)
     cells = ",\n".join(f"  {_line(cell)}" for cell in record.cells)
     write_text(path, head.removesuffix("[]\n}") + f"[\n{cells}\n ]\n}}\n")
@@ -181,12 +181,12 @@ def write_record(folder: Path, record: Record) -> Path:
 
 
 def source_commit() -> str | None:
-    """The commit of the checkout this code runs from, with "-dirty" where its code is changed; None outside of one."""
+    """The commit of the checkout that this code runs from, with "-dirty" if its code has changed; None without one."""
     source = Path(str(files("graphmix")))
     git = ["git", "-C", str(source)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        # A package installed into a folder that happens to lie in someone's checkout is not of that commit.
+        # A package installed inside some other checkout does not belong to its commit.
         tracked = subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], capture_output=True, check=False)
         changed = subprocess.run([*git, "status", "--porcelain", "."], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -207,10 +207,10 @@ def _status(cell: Cell, outcome: Outcome | None) -> Status:
 
 
 def _same_settings(spec: Spec, cell: Cell, before: Outcome) -> bool:
-    """Whether an earlier cell had today's settings, trials and seeds apart."""
+    """Whether an earlier cell had the same settings, except for trials and seeds."""
     settings = _settings(before)
     if settings is None:
-        # A bound from before its settings were stored: only its points can be compared.
+        # An old bound was stored without its settings: only its points can be compared.
         return True
     # A hyperparameter that was added later had its default.
     held = {name: getattr(Config, name) for name in ADDED} | settings
@@ -226,13 +226,13 @@ def _settings(before: Outcome) -> dict[str, Any] | None:
 
 
 def _same_points(cell: Cell, bound: Bound | None) -> bool:
-    """Whether an earlier bound was estimated for the points of a cell's grid; a cell without one has no points."""
+    """Whether an earlier bound was estimated for the points of a cell's grid, or neither has points."""
     held = [(point.alpha, point.gamma) for point in bound.points] if bound else []
     return held == (list(product(cell.grid["alphas"], cell.grid["gammas"])) if cell.grid else [])
 
 
 def _command(spec: Spec, asked: Asked, entries: Sequence[CellResult]) -> str:
-    """The command that makes a record; each cell of one that was filled in parts has its own."""
+    """The command that makes a record. In a record that was filled in parts, each cell has its own command."""
     command = f"graphmix reproduce {spec.name}"
     named = [names_place(cell.place, asked.only) for cell in entries]
     done = [cell.status == "done" for cell in entries]

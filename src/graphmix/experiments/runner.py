@@ -1,10 +1,10 @@
-"""Spec -> record: every cell is computed once and kept at once, so that a killed run can be continued.
+"""Spec -> record: every cell is stored as soon as it is computed, so that a killed run can be resumed.
 
 In the results folder:
 
 SPEC.json    the record, rewritten after every cell
 cells/       results of cells by key, shared by all specs
-work/        run folders of cells that are not done
+work/        run folders of unfinished cells
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.compute import Computer, Load, NotStoredError
 from graphmix.experiments.records import Failure, Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
-from graphmix.files import remove_leavings
+from graphmix.files import remove_temporary_files
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
@@ -28,16 +28,16 @@ from graphmix.training.devices import choose_device
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a reproduction stands.
+    """The progress of a reproduction.
 
     Attributes:
-        spec: the table or figure in hand.
+        spec: the current table or figure.
         entries: its cells, as in the record.
-        todo: which of them are asked for and not there yet; until then the record may show an earlier result.
-        place: the cell in hand, by its place there; as many as there are after the last.
-        part: what of it is in hand, where it is trained more than once.
-        step: where training stands; None before it begins.
-        epochs: how many the cell in hand is trained for.
+        todo: the cells still to compute; until then the record may show an earlier result.
+        place: index of the current cell in `entries`; their number after the last.
+        part: the current part of a cell that is trained more than once.
+        step: the progress of training; None before it starts.
+        epochs: number of epochs of the current cell.
     """
 
     spec: Spec
@@ -64,26 +64,26 @@ def reproduce(
     stored_only: bool = False,
     command: str | None = None,
 ) -> list[Record]:
-    """Compute what is missing of the specs' cells and write their records.
+    """Compute the missing cells of the specs and write their records.
 
-    A cell that fails is shown as failed and the others go on; the next run tries it again.
+    If a cell fails, the record says so and the other cells are computed; the next run tries it again.
 
     Args:
         specs: tables and figures.
-        asked: what is asked for on top of them.
-        folder: the results folder, made if need be.
-        device: where to train.
-        load: where a cell's graph and split come from; `graphmix.data.load` when not given.
-        commit: what the code is at, for the record.
-        watch: told where things stand.
-        stored_only: compute nothing, only put together what is stored in the folder.
-        command: what makes the record, where that is not `graphmix reproduce`.
+        asked: the user's changes to the specs.
+        folder: the results folder; created if missing.
+        device: the device to train on.
+        load: loads a cell's graph and split; default: `graphmix.data.load`.
+        commit: the commit of the code, for the record.
+        watch: called with the progress.
+        stored_only: compute nothing, only make the records from stored cells.
+        command: the command that makes the record; default: `graphmix reproduce`.
 
     Returns:
         The records.
 
     Raises:
-        ConfigError: what is asked for is in no spec, or out of its range.
+        ConfigError: no spec has the cells asked for, or a hyperparameter is out of range.
         RunError: the folder cannot be used, or a stored cell is damaged.
     """
     choose_device(device)
@@ -101,12 +101,12 @@ def reproduce(
         stored_only=stored_only,
     )
     with locked(folder):
-        remove_leavings(folder / "cells")
+        remove_temporary_files(folder / "cells")
         return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
 def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None) -> Load:
-    """Load cells' graphs and splits; the latest few are kept, since a table asks for the same again and again."""
+    """Return a function that loads graphs and splits; it keeps the last few, because a table uses them repeatedly."""
 
     @lru_cache(maxsize=4)
     def read(dataset: str, split: str, seeds: tuple[int, ...]) -> Dataset:
@@ -124,10 +124,10 @@ def _run(
     spec, cells = planned
     wanted = [cell.method is not None and fits(cell, asked.only) for cell in cells]
     held = [_held(computer.store, spec, cell) for cell in cells]
-    # What was asked for and is not there yet; a search is gone through even where all of it is.
+    # The cells to compute. A search is always repeated, even if all its cells are stored.
     todo = [wants and outcome is None for wants, outcome in zip(wanted, held, strict=True)]
     entries = [entry(spec, cell, outcome, None) for cell, outcome in zip(cells, held, strict=True)]
-    # What the record has of the others stays, and of these too until there is something better: a kill loses nothing.
+    # The record keeps its earlier entries until new ones are computed, so that killing the run loses nothing.
     before = read_cells(folder, spec, damaged_ok=asked.only is None)
     for place, cell in enumerate(cells):
         old = before.get((cell.row, cell.column, cell.reading))
@@ -149,7 +149,7 @@ def _run(
 
 
 def _held(store: Store, spec: Spec, cell: Cell) -> Outcome | None:
-    # A search is made of stored cells, but is not one; going through it costs little when they are all there.
+    # A search is not stored itself, only its cells; repeating it is fast when all of them are stored.
     return None if cell.method is None or spec.kind == "selection" else store.read(cell.key)
 
 
@@ -161,9 +161,9 @@ def _entry(
     except NotStoredError:
         return before
     except SourceUnavailable:
-        # Without the folders it was looked for in: a record may be read on other machines.
+        # The sentence names no folders, because a record may be read on other machines.
         error: Failure = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
     except Exception as caught:  # noqa: BLE001
-        # One cell of a hundred, whatever it is: the record says what happened, and the command ends with a failure.
+        # Any error stops only this cell: the record says what happened, and the command ends with a failure.
         error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")
     return entry(spec, cell, None, error)

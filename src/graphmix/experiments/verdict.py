@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-# Student's t alone: scipy.stats takes a second to import.
+# Only Student's t: importing scipy.stats takes a second.
 from scipy.special import stdtr, stdtrit
 
 from graphmix.results.record import Quoted, Verdict, Word
 
-# A difference is significant at this level, and matters above so many points.
+# The significance level, and the difference in points above which it matters.
 LEVEL = 0.05
 MARGIN = 0.5
 
@@ -18,14 +18,14 @@ MARGIN = 0.5
 def judge_trials(values: Sequence[float], split_seeds: Sequence[int] | None, paper: Quoted, splits: int) -> Verdict:
     """Compare our trials with the paper's mean, standard deviation and number of trials.
 
-    Trials that share a split are not independent. Where there are fewer splits than trials, and more than one, the
-    splits' means are compared, and the paper is taken to have as many splits as its table says.
+    Trials that share a split are not independent. If there are fewer splits than trials, and more than one, the means
+    of the splits are compared, and the paper's number is taken to be over as many splits as its table says.
 
     Args:
-        values: one per trial, in percent.
-        split_seeds: one per trial, of its split; None where all share the public one.
+        values: our scores, one per trial, in percent.
+        split_seeds: the seed of each trial's split; None if all share the public split.
         paper: the paper's number.
-        splits: how many different splits the paper's trials had; 1 for the public one.
+        splits: number of different splits in the paper; 1 for the public split.
     """
     if split_seeds is not None and 1 < len(set(split_seeds)) < len(values):
         pairs = list(zip(split_seeds, values, strict=True))
@@ -38,7 +38,7 @@ def judge_trials(values: Sequence[float], split_seeds: Sequence[int] | None, pap
 def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict:
     """Compare our mean and standard deviation over n trials with the paper's.
 
-    Where the paper gives no standard deviation, its number counts as exact.
+    If the paper gives no standard deviation, its number counts as exact.
 
     Example:
         >>> judge_mean(84.27, 0.54, 100, Quoted(83.94, 0.57, 100)).word  # higher, but by a third of a point
@@ -53,10 +53,10 @@ def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict
     theirs = paper.std**2 / paper.n if paper.std is not None and paper.n else 0.0
     error = math.sqrt(ours + theirs)
     if error == 0:
-        # Every trial gives the same number, on both sides.
+        # All trials give the same number, here and in the paper.
         p, interval = (1.0 if difference == 0 else 0.0), (difference, difference)
     else:
-        # Welch and Satterthwaite.
+        # The Welch-Satterthwaite equation.
         freedom = error**4 / (ours**2 / (n - 1) + (theirs**2 / (paper.n - 1) if theirs and paper.n else 0.0))
         p = 2 * float(stdtr(freedom, -abs(difference) / error))
         half = float(stdtrit(freedom, 1 - LEVEL / 2)) * error
@@ -67,6 +67,6 @@ def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict
 def _word(difference: float, interval: tuple[float, float], p: float, paper: Quoted) -> Word:
     if p < LEVEL:
         return "reproduced" if abs(difference) <= MARGIN else "higher" if difference > 0 else "lower"
-    # No significant difference is not enough: two trials of 53 are not significantly below the paper's 84.
+    # A difference that is not significant is not enough: two trials of 53 are not significantly below the paper's 84.
     most = max(paper.std or 0.0, MARGIN)
     return "reproduced" if -most <= interval[0] and interval[1] <= most else "undecided"

@@ -15,13 +15,13 @@ COMPUTED = {
 
 
 def versions_of(parts: Iterable[str]) -> dict[str, int]:
-    """The versions of these entries, in the order of `COMPUTED`."""
+    """Return the versions of these entries, in the order of `COMPUTED`."""
     wanted = set(parts)
     return {name: version for name, version in COMPUTED.items() if name in wanted}
 
 
 def text_of(versions: dict[str, int]) -> str:
-    """Versions as a record shows them.
+    """Return versions as a record shows them.
 
     Example:
         >>> text_of({"data": 1, "training": 2})

@@ -16,7 +16,7 @@ def cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
     Args:
         logits: `[trials, nodes, classes]`.
         targets: `[trials or 1, nodes, classes]`, rows sum to 1 unless classes are weighted.
-        weight: `[trials or 1, nodes]`, what each node counts; rows sum to 1.
+        weight: `[trials or 1, nodes]`, the nodes' weights; rows sum to 1.
 
     Returns:
         `[trials]`.
@@ -29,8 +29,8 @@ def label_loss(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
 
     Args:
         logits: `[trials, nodes, classes]`.
-        labels: int64 `[trials or 1, nodes]`; the label -1 goes with weight 0.
-        weight: `[trials or 1, nodes]`, what each node counts.
+        labels: int64 `[trials or 1, nodes]`; nodes with the label -1 must have weight 0.
+        weight: `[trials or 1, nodes]`, the nodes' weights.
     """
     wanted = labels.clamp_min(0).expand(logits.shape[0], -1)[..., None]
     return -(log_softmax(logits).gather(2, wanted)[..., 0] * weight).sum(dim=1)

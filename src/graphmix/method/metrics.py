@@ -5,18 +5,18 @@ from torch import Tensor
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of nodes whose largest logit is the label's, the first of equals: `[trials]`, NaN without nodes.
+    """Share of nodes whose largest logit (the first of equal ones) is the label's: `[trials]`, NaN without nodes.
 
     Args:
         logits: `[trials, nodes, classes]`.
         labels: int64 `[trials or 1, nodes]`; nodes with the label -1 do not count.
     """
-    # Counted in whole numbers: epochs that are right on as many nodes tie exactly.
+    # Counts are integers, so epochs with the same number of correct nodes tie exactly.
     return (logits.argmax(dim=2) == labels).sum(dim=1) / (labels >= 0).sum(dim=1)
 
 
 def confusion(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """Count nodes by their label and by what was predicted: int64 `[trials, classes, classes]`, labels first.
+    """Count nodes by label and by predicted class: int64 `[trials, classes, classes]`, labels first.
 
     Args:
         predicted: int64 `[trials, nodes]`.
@@ -47,12 +47,12 @@ def reliability(probabilities: Tensor, labels: Tensor, bins: int = 15) -> Tensor
     """
     trials = probabilities.shape[0]
     labels = labels.expand(trials, -1)
-    # A network whose loss went out of numbers is sure of nothing.
+    # A network that diverged gives NaN: its confidence counts as 0.
     confidence, predicted = probabilities.double().nan_to_num(0.0).max(dim=2)
     trial = torch.arange(trials, device=probabilities.device)[:, None]
     known = labels >= 0
     place = (trial * bins + (confidence * bins).ceil().long().clamp(1, bins) - 1)[known]
-    # Millionths, in whole numbers: their sum does not depend on its order, which on CUDA is anybody's guess.
+    # Whole millionths: a sum of integers does not depend on the order of its terms, which CUDA does not define.
     millionths = (confidence * 1e6).round()[known]
     right = (predicted == labels)[known].double()
     sums = [torch.bincount(place, weights, minlength=trials * bins) for weights in (None, millionths, right)]
@@ -60,9 +60,9 @@ def reliability(probabilities: Tensor, labels: Tensor, bins: int = 15) -> Tensor
 
 
 def f1(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """F1 = 2 TP / (2 TP + FP + FN) of every class; NaN for one that is neither a label nor predicted.
+    """F1 = 2 TP / (2 TP + FP + FN) of every class; NaN for a class that is neither a label nor predicted.
 
-    Its mean over the classes, NaN left out, is the macro F1.
+    The mean over the classes, without NaN, is the macro F1.
 
     Args:
         predicted: int64 `[trials, nodes]`.
@@ -77,6 +77,6 @@ def f1(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
         tensor([[0.6667, 0.8000]])
     """
     each = torch.arange(classes, device=predicted.device)
-    wanted = labels[..., None] == each
-    said = (predicted[..., None] == each) & (labels >= 0)[..., None]
-    return 2 * (said & wanted).sum(dim=1) / (said.sum(dim=1) + wanted.sum(dim=1))
+    labeled = labels[..., None] == each
+    chosen = (predicted[..., None] == each) & (labels >= 0)[..., None]
+    return 2 * (chosen & labeled).sum(dim=1) / (chosen.sum(dim=1) + labeled.sum(dim=1))

@@ -12,7 +12,7 @@ def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
     """Draw λ ~ Beta(α, α): `[trials, count]`, in [0, 1].
 
     A symmetric beta variable comes from two uniforms in closed form (Devroye, "Random variate generation in one
-    line of code", 1996): it is 1/2 + t / (2 √(2α + t²)) for t Student with 2α degrees of freedom, and Bailey's polar
+    line of code", 1996): it is 1/2 + t / (2 √(2α + t²)) for a Student t with 2α degrees of freedom, and Bailey's polar
     method gives t. No rejection, so a trial always uses the same number of random words.
 
     Args:
@@ -22,13 +22,13 @@ def draw_lambda(alpha: float, noise: Noise, count: int) -> Tensor:
     """
     if alpha == 0:
         return torch.ones(noise.keys.shape[0], count, device=noise.keys.device)
-    # Side by side, so that the i-th λ is the same however many are drawn.
+    # Each λ takes two adjacent numbers, so that the i-th λ does not depend on how many are drawn.
     first, second = noise.uniform(2 * count).unflatten(1, (count, 2)).unbind(2)
     cosine = torch.cos(2 * math.pi * second)
     # 1 - U is in (0, 1], so the power is never 0/0; the clamp keeps it from underflowing for small α.
     power = (1 - first).pow(1 / alpha).clamp_min(torch.finfo(first.dtype).tiny)
     balance: Tensor = cosine * ((1 - power) / (power + (1 - power) * cosine.square())).sqrt()
-    return ((1 + balance) / 2).clamp(0, 1)  # rounding may leave the interval by one digit
+    return ((1 + balance) / 2).clamp(0, 1)  # rounding may leave the interval slightly
 
 
 def draw_partners(noise: Noise, count: Tensor, picks: int) -> Tensor:

@@ -1,7 +1,7 @@
-"""Softmax over a handful of classes, with the nodes innermost while it is computed.
+"""Softmax over few classes, with the nodes innermost while it is computed.
 
 torch's CPU softmax spends 20 times longer on `[nodes, 7]` along the last axis than along the first one of
-`[7, nodes]`, where it runs eight nodes to an instruction: transposing there and back is cheap.
+`[7, nodes]`, where one instruction handles eight nodes. Transposing there and back is cheap.
 """
 
 from torch import Tensor

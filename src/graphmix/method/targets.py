@@ -11,11 +11,11 @@ def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
 
     Args:
         probabilities: `[..., nodes, classes]`, rows sum to 1.
-        temperature: above 0; 1 changes nothing, towards 0 the largest takes all.
+        temperature: above 0; 1 changes nothing, towards 0 the largest class gets everything.
 
     Returns:
-        `[..., nodes, classes]`, rows sum to 1, the order of the classes kept.
+        `[..., nodes, classes]`, rows sum to 1; the classes keep their order.
     """
     logs = probabilities.clamp_min(torch.finfo(probabilities.dtype).tiny).log()
-    # Measured from the largest, which stays 0 however small the temperature.
+    # Relative to the largest logarithm, so that this one stays 0 at every temperature.
     return softmax((logs - logs.amax(dim=-1, keepdim=True)) / temperature)

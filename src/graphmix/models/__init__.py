@@ -1,4 +1,4 @@
-"""Graph neural networks with a trial axis, each a fully-connected net on the null graph."""
+"""Graph neural networks with a trial axis. On the null graph each of them is a fully-connected net."""
 
 from typing import TYPE_CHECKING
 

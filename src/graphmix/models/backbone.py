@@ -1,4 +1,4 @@
-"""What a network must be for GraphMix to train it."""
+"""The interface of a network that GraphMix can train."""
 
 import abc
 import math
@@ -31,7 +31,7 @@ class GraphLike(Protocol):
         """How many undirected edges there are; 0 on the null graph."""
 
     def derived(self, make: Callable[[Any], Value]) -> Value:
-        """What a function makes of this graph, computed once and kept with it."""
+        """Return `make(graph)`, computed once and kept with the graph."""
 
 
 class GraphSizes(Protocol):
@@ -73,11 +73,11 @@ class Footprint:
 class Backbone(abc.ABC):
     """A network in two halves, with one set of weights per trial.
 
-    A backbone promises two things, and a property test holds it to both. On the null graph it is node-wise: row i
-    of the output depends on row i of the input alone, which makes it the paper's FCN. And
-    `decode(encode(x, g), g)` is the whole network; manifold mixup sits between the two halves.
+    A backbone has two properties, and a test checks both. On the null graph it is node-wise: row i of the output
+    depends on row i of the input alone, which makes it the paper's FCN. And `decode(encode(x, g), g)` is the whole
+    network; manifold mixup happens between the two halves.
 
-    Every field but the weights is an option with a default, and the run's config has a field of the same name.
+    Every field except the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
         weights: name to tensor `[trials, ...]`.
@@ -98,7 +98,7 @@ class Backbone(abc.ABC):
 
     @classmethod
     def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:
-        """Return what one trial keeps in training; `options` are the fields. This is for two layers, as of a GCN."""
+        """Return the sizes of one trial in training, by default of two layers as in a GCN; `options` are the fields."""
         return Footprint(hidden, classes, inner_weights=0, hidden_states=12, entries=graph.num_propagated)
 
     @abc.abstractmethod
@@ -129,12 +129,12 @@ class Backbone(abc.ABC):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its fields by name, all but the weights."""
+        """The fields by name, without the weights."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
 
     @property
     def description(self) -> str:
-        """What it is, in words that tell it from another."""
+        """The class and the options, as a text that differs between different networks."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
     def parameters(self) -> Iterator[Tensor]:
@@ -151,7 +151,7 @@ def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise |
     if noise is None:
         return matmul(x, weight)
     if rate == 0:
-        # Without dropout a trial's copies are alike here; later layers may still tell them apart.
+        # Without dropout a trial's copies are equal here; dropout in later layers may still make them differ.
         return matmul(x, weight).repeat_interleave(noise.keys.shape[0] // weight.shape[0], dim=0)
     entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
     return dropout_matmul(x, noise.keep(entries, rate), weight)
@@ -165,7 +165,7 @@ def drop(hidden: Tensor, rate: float, noise: Noise | None) -> Tensor:
 
 
 def add_bias(values: Tensor, bias: Tensor | None) -> Tensor:
-    """Add each trial's bias `[trials, 1, width]`, where there is one, to values `[trials * copies, nodes, width]`."""
+    """Add each trial's bias `[trials, 1, width]`, if any, to values `[trials * copies, nodes, width]`."""
     if bias is None:
         return values
     return values + bias.repeat_interleave(values.shape[0] // bias.shape[0], dim=0)

@@ -24,8 +24,8 @@ class GAT(Backbone):
 
     Attributes:
         attention_dropout: the share of the attention weights dropped in training; none on the null graph.
-        heads: how many the first layer has; their outputs stand side by side.
-        output_heads: how many the second layer has; their outputs are averaged.
+        heads: number of heads in the first layer; their outputs are concatenated.
+        output_heads: number of heads in the second layer; their outputs are averaged.
     """
 
     attention_dropout: float = 0.5
@@ -90,8 +90,8 @@ class GAT(Backbone):
 
 
 class _ELU(torch.autograd.Function):
-    # On a CPU torch's own rounds differently at the end of a tensor, where no full vector is left: a trial's result
-    # would depend on where in the batch it stands.
+    # On a CPU torch's ELU rounds differently at the end of a tensor, where less than a full vector is left. A trial's
+    # result would depend on its place in the batch.
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
         if values.is_cuda:
@@ -112,7 +112,7 @@ class _ELU(torch.autograd.Function):
 def _neighbours(graph: GraphLike) -> Neighbours:
     """A + I: a node attends to its neighbours and to itself."""
     row, col = graph.edge_index.cpu().numpy()
-    assert graph.propagation is not None, "only the null graph has none"
+    assert graph.propagation is not None, "only the null graph has no propagation matrix"
     nodes = graph.propagation.shape[0]
     own = np.arange(nodes)
     row, col = np.concatenate([row, own]), np.concatenate([col, own])
@@ -121,9 +121,9 @@ def _neighbours(graph: GraphLike) -> Neighbours:
 
 
 def _block_diagonal(vectors: Tensor) -> Tensor:
-    """Set each head's vector into a column of its own: `[trials, heads, width]` to `[trials, heads * width, heads]`.
+    """Put each head's vector into its own column: `[trials, heads, width]` to `[trials, heads * width, heads]`.
 
-    One product with this is cheaper, on a CPU above all, than products and sums head by head.
+    One product with this matrix is cheaper than products and sums head by head, most of all on a CPU.
     """
     own = torch.eye(vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
     return (vectors[..., None] * own[:, None]).flatten(1, 2)

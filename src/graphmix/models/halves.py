@@ -1,4 +1,4 @@
-"""Cutting a module's forward pass in two, where a named submodule is called."""
+"""Cut a module's forward pass in two, where a named submodule is called."""
 
 import copy
 import math
@@ -20,13 +20,13 @@ from graphmix.errors import ConfigError
 from graphmix.models.noise_mode import TrialNoise, Watch
 from graphmix.streams import Noise
 
-# What does not depend on the features is computed in both halves, from the same random numbers: those from here on.
+# Both halves compute what does not depend on the features, from the same random numbers. Their draws start here.
 _SHARED_DRAWS = 2**15
-# What can be read off a tensor without looking at its numbers.
+# Properties of a tensor that do not depend on its values.
 _FORM = {"size", "shape", "dim", "ndim", "numel", "device", "dtype"}
-# Code whose lines say nothing to the author of a module; the first covers torch_geometric, next to torch, too.
+# Code that the author of a module did not write: errors do not point to it. The first also matches torch_geometric.
 _NOT_THEIRS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-# Layers of others, which no cut can go through: they look at types and values, which tracing has none of.
+# Layers that cannot be cut inside: they look at types and values, which tracing does not have.
 _LAYERS = ("torch.nn.", *(f"torch_geometric.nn.{kind}" for kind in ("aggr", "conv", "dense", "norm", "pool")))
 _NAMED = 12
 
@@ -35,7 +35,7 @@ class Part(nn.Module):
     """A piece of a traced forward pass.
 
     Attributes:
-        names: this part's name of a parameter to the name it has in the module.
+        names: the name of a parameter in this part to its name in the module.
     """
 
     def __init__(self, root: nn.Module, graph: fx.Graph, owners: dict[int, str]):
@@ -45,24 +45,24 @@ class Part(nn.Module):
 
     def forward(self, *values: Tensor) -> Any:
         """Compute the piece's results."""
-        # Past GraphModule.__call__, which writes to stderr when the module raises.
+        # Not through GraphModule.__call__, which writes to stderr when the module raises.
         return self.traced.forward(*values)
 
     def run(self, weights: dict[str, Tensor], *values: Tensor) -> Any:
-        """Compute the piece's results with one trial's weights in place of its own."""
+        """Compute the piece's results with one trial's weights."""
         return functional_call(self, {name: weights[owner] for name, owner in self.names.items()}, values)
 
 
 @dataclass
 class Halves:
-    """A forward pass in two halves, for one trial; what crosses the cut goes from one to the other as one tensor.
+    """A forward pass in two halves, for one trial. All tensors that cross the cut are passed on as one tensor.
 
     Attributes:
-        shared: what both need and no feature changes: a tensor of the features' form and edge_index to a tuple.
-        first: features, edge_index and what is shared to a tuple of tensors, each `[nodes, ...]`.
-        second: those tensors, edge_index and what is shared to logits.
-        features: how many there are.
-        shapes: the shapes of the crossing tensors, without the nodes.
+        shared: computes what both halves need and no feature changes: (a tensor shaped like x, edge_index) to a tuple.
+        first: (features, edge_index, *shared) to a tuple of tensors, each `[nodes, ...]`.
+        second: (*these tensors, edge_index, *shared) to logits.
+        features: number of features.
+        shapes: the shapes of the tensors that cross the cut, without the axis of the nodes.
     """
 
     shared: Part
@@ -78,12 +78,12 @@ class Halves:
         return self.shared, self.first, self.second
 
     def to(self, device: torch.device) -> Self:
-        """Copy to a device. Running swaps weights in, so each thread needs a copy of its own."""
+        """Copy to a device. A run replaces the weights for a while, so each thread needs its own copy."""
         shared, first, second = (copy.deepcopy(part).to(device) for part in self.parts)
         return replace(self, shared=shared, first=first, second=second, device=device)
 
     def encode(self, weights: dict[str, Tensor], x: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
-        """Map features `[nodes, features]` to what crosses the cut, side by side: `[nodes, width]`."""
+        """Map features `[nodes, features]` to all tensors that cross the cut, concatenated: `[nodes, width]`."""
         shared = self._share(weights, x, edge_index, noise)
         with noise:
             crossing = self.first.run(weights, x, edge_index, *shared)
@@ -94,7 +94,7 @@ class Halves:
         crossing = hidden.split([math.prod(shape) for shape in self.shapes], dim=1)
         rows = hidden.shape[0]
         unpacked = [value.reshape(rows, *shape) for value, shape in zip(crossing, self.shapes, strict=True)]
-        # As large as the features are, but one number in memory.
+        # The shape of the features, but one number in memory.
         form = torch.empty((), dtype=hidden.dtype, device=hidden.device).expand(rows, self.features)
         shared = self._share(weights, form, edge_index, noise)
         with noise:
@@ -114,10 +114,10 @@ def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: No
 
     Args:
         module: the module; the halves refer to its submodules.
-        mix_at: the submodule, which is called once.
-        x: features to measure with what crosses the cut, `[nodes, features]`.
-        edge_index: edges to go with them.
-        noise: of one trial, if the module is in training mode.
+        mix_at: the name of the submodule; it is called once.
+        x: features `[nodes, features]` to find the shapes at the cut with.
+        edge_index: the edges between these nodes.
+        noise: the noise of one trial if the module is in training mode, else None.
     """
     root = _Root(module)
     graph = _trace(root, mix_at)
@@ -154,7 +154,7 @@ def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: No
 
 
 def check_place(module: nn.Module, mix_at: str, calls: Counter[str]) -> None:
-    """Refuse a name at which a module cannot be cut, and say which ones there are.
+    """Raise ConfigError unless the module can be cut at a name; the message lists names that work.
 
     Args:
         module: the module.
@@ -169,7 +169,7 @@ def check_place(module: nn.Module, mix_at: str, calls: Counter[str]) -> None:
                 f"the module is a single layer ({kind}), which cannot be cut; wrap a module that calls it"
             )
         raise ConfigError(
-            f"mix_at names {mix_at!r}, a part of the layer {layer!r} ({kind}), which cannot be cut; name the layer "
+            f"`mix_at` names {mix_at!r}, a part of the layer {layer!r} ({kind}), which cannot be cut; name the layer "
             f"that contains it, {layer!r}"
         )
     if calls[mix_at] == 1:
@@ -180,13 +180,13 @@ def check_place(module: nn.Module, mix_at: str, calls: Counter[str]) -> None:
     usable = [name for name, times in calls.items() if times == 1 and _find_layer(module, name) is None]
     if not usable:
         raise ConfigError(
-            f"the module {problem}, and calls no other that it could be cut at; have it call one just once"
+            f"the module {problem}, and it cannot be cut anywhere else; let it call a submodule exactly once"
         )
-    raise ConfigError(f"the module {problem}; mix_at must be one of {', '.join(usable[:_NAMED])}")
+    raise ConfigError(f"the module {problem}; `mix_at` must be one of {', '.join(usable[:_NAMED])}")
 
 
 def _find_layer(module: nn.Module, name: str) -> str | None:
-    """The outermost layer of somebody else's that holds a submodule, if one does; for "", the module itself."""
+    """The outermost layer of torch or PyG that contains a submodule, or None; for "", the module itself counts."""
     parts = name.split(".")
     for holder in (".".join(parts[:end]) for end in range(len(parts))):
         kinds = type(module.get_submodule(holder)).__mro__
@@ -197,7 +197,7 @@ def _find_layer(module: nn.Module, name: str) -> str | None:
 
 
 class _Root(nn.Module):
-    """Calls a module with features and edges alone, so that its other arguments keep their defaults."""
+    """Calls a module with features and edges only, so that its other arguments keep their defaults."""
 
     def __init__(self, module: nn.Module):
         super().__init__()
@@ -208,10 +208,10 @@ class _Root(nn.Module):
 
 
 class _Tracer(fx.Tracer):
-    """Looks into those modules only that hold the one to cut at; others may do whatever they like."""
+    """Traces only modules that contain the one to cut at; all other code may be untraceable."""
 
     def __init__(self, mix_at: str):
-        # Functions of PyG's utils look at values, which tracing has none of. Not there, not imported: not used.
+        # PyG's utils look at values, which tracing does not have. If they are not imported, no module uses them.
         utils = sys.modules.get("torch_geometric.utils")
         super().__init__(autowrap_modules=(math,) if utils is None else (math, utils))  # type: ignore[arg-type]
         self._path = f"module.{mix_at}"
@@ -232,13 +232,13 @@ def _trace(root: nn.Module, mix_at: str) -> fx.Graph:
         line = _user_line("".join(traceback.format_tb(error.__traceback__)))
         reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         raise ConfigError(
-            f"the forward pass cannot be cut at {mix_at!r}, since outside of its submodules it depends on values or "
-            f"sizes of tensors ({line or reason}); move that into a submodule of its own"
+            f"the forward pass cannot be cut at {mix_at!r}, because outside its submodules it depends on values or "
+            f"sizes of tensors ({line or reason}); move that code into a submodule"
         ) from error
 
 
 def _user_line(trace: str) -> str:
-    """The innermost line of the module's author in a stack trace, say `net.py, line 7: if x.sum() > 0:`."""
+    """The innermost line of a stack trace that the module's author wrote: `net.py, line 7: if x.sum() > 0:`."""
     found = re.findall(r'File "(.+)", line (\d+), in .+\n +(.+)', trace)
     theirs = [entry for entry in found if not entry[0].startswith(_NOT_THEIRS)]
     if not theirs:
@@ -248,7 +248,7 @@ def _user_line(trace: str) -> str:
 
 
 def _fed_by(source: fx.Node, nodes: list[fx.Node]) -> set[fx.Node]:
-    """Everything that the numbers in a tensor change; its form alone does not count."""
+    """All nodes that depend on the values of a tensor, not only on its shape or type."""
     fed = {source}
     for node in nodes:
         called = node.args[1] if node.target is getattr else node.target
@@ -258,7 +258,7 @@ def _fed_by(source: fx.Node, nodes: list[fx.Node]) -> set[fx.Node]:
 
 
 def _copy_part(inputs: list[fx.Node], body: Iterable[fx.Node], results: list[fx.Node] | None) -> fx.Graph:
-    """Copy nodes into a graph of their own; it ends in the body's own output, or in a tuple of results."""
+    """Copy nodes into a new graph. Its output is the body's output, or a tuple of results."""
     graph = fx.Graph()
     copied = {node: graph.placeholder(f"{node.name}_") for node in inputs}
     for node in body:
@@ -282,6 +282,5 @@ def _check_crossing(node: fx.Node, value: Any, mix_at: str, nodes: int) -> None:
     line = _user_line(node.stack_trace or "")
     raise ConfigError(
         f"{node.name!r}, {found}, is computed before {mix_at!r} and used after it{f' ({line})' if line else ''}, but "
-        "only tensors with a row of numbers for each node can be mixed; compute it after, from what comes out, or from "
-        "the size of x alone"
+        f"only float tensors with one row per node can be mixed; compute it after {mix_at!r}, or from x.shape alone"
     )

@@ -1,8 +1,8 @@
-"""Random numbers inside somebody else's module, drawn from the trial's own stream.
+"""Random numbers of a custom module, drawn from the trial's stream.
 
-A module calls `torch.nn.functional.dropout` and knows nothing of trials. While a `TrialNoise` is active, such calls are
-answered from one trial's stream, and torch's generators are left alone. Inside `torch.func.vmap` the trial's key is
-a tensor with a hidden trial axis; the draw is then done for all trials at once, by the same code.
+A module calls `torch.nn.functional.dropout` and does not know about trials. While a `TrialNoise` is active, it answers
+such calls from one trial's stream and does not use torch's generators. Inside `torch.func.vmap` the trial's key is a
+tensor with a hidden trial axis; the same code then draws for all trials at once.
 """
 
 import math
@@ -18,8 +18,8 @@ from graphmix.errors import ConfigError
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Noise
 
-# One pass through half a network may draw this often. The next pass starts as many draws on, whatever this one used:
-# a trial's numbers must not depend on how often another trial, or an earlier half, drew.
+# One pass through half a network may draw this often. The next pass starts this many draws later, however many this
+# pass used: a trial's numbers must not depend on how often another trial, or an earlier half, drew.
 DRAWS = 2**10
 
 
@@ -27,8 +27,8 @@ class TrialNoise(TorchFunctionMode):
     """Answers a module's calls for random numbers from one trial's stream.
 
     Attributes:
-        key: int64 `[]`, the trial's key; None in evaluation, where asking for a random number is an error.
-        noise: the step's noise, of which only the purpose and the epoch are read.
+        key: int64 `[]`, the trial's key; None in evaluation, where drawing a random number is an error.
+        noise: the step's noise; only its purpose and epoch are used.
     """
 
     def __init__(self, key: Tensor | None, noise: Noise | None, first: int = 0):
@@ -45,9 +45,11 @@ class TrialNoise(TorchFunctionMode):
     def draw(self, name: str, make: Callable[[Noise], Tensor]) -> Tensor:
         """Draw with a fresh `Noise`; `make` takes noise of several trials and returns a row for each."""
         if self.key is None or self.noise is None:
-            raise ConfigError(f"the module calls {name} in evaluation too; have it do so only if self.training")
+            raise ConfigError(f"the module calls {name} in evaluation too; call it only if self.training is true")
         if self._next - self._first == DRAWS:
-            raise ConfigError(f"the module draws random numbers more than {DRAWS} times in half a pass; draw fewer")
+            raise ConfigError(
+                f"the module draws random numbers more than {DRAWS} times in half a pass; draw less often"
+            )
         number, purpose, epoch = self._next, self.noise.purpose, self.noise.epoch
         self._next += 1
         drawn: Tensor = _Draw.apply(self.key, lambda keys: make(Noise(keys, purpose, epoch, number)))
@@ -59,7 +61,7 @@ class TrialNoise(TorchFunctionMode):
 
 
 class Watch(TorchFunctionMode):
-    """Refuses functions that draw from torch's generator."""
+    """Raises ConfigError when a function draws from torch's generator."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -69,14 +71,14 @@ class Watch(TorchFunctionMode):
         if not torch.equal(before, torch.random.get_rng_state()):
             name = getattr(func, "__name__", str(func))
             raise ConfigError(
-                f"the module draws random numbers with {name}, which cannot be given to each trial from its own "
-                "stream; draw with dropout, rand, rand_like or bernoulli, of a shape that follows from the features"
+                f"the module draws random numbers with {name}, which cannot draw from the trial's stream; use dropout, "
+                "rand, rand_like or bernoulli instead, with a shape that follows from the features"
             )
         return result
 
 
 class _Draw(torch.autograd.Function):
-    """Draws for keys of any shape, of which vmap hides some axes; this puts them back."""
+    """Draws for keys of any shape, including the axes that vmap hides."""
 
     @staticmethod
     def forward(keys: Tensor, draw: Callable[[Tensor], Tensor]) -> Tensor:
@@ -93,7 +95,7 @@ class _Draw(torch.autograd.Function):
 
 
 def _dropout(mode: TrialNoise, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    # Never in place: what is dropped may be the features that all trials share.
+    # Never in place: the input may be the features, which all trials share.
     if not training or p == 0:
         return input
     if p == 1:
@@ -129,7 +131,7 @@ def _bernoulli_(mode: TrialNoise, input: Tensor, p: Any = 0.5, **options: Any) -
 
 
 def _cast(drawn: Tensor, options: dict[str, Any]) -> Tensor:
-    # The other options of a new tensor say where its memory lies, which is no matter here.
+    # The other options of a new tensor are about its memory and do not matter here.
     return drawn.to(options.get("device") or drawn.device, options.get("dtype") or drawn.dtype)
 
 

@@ -1,8 +1,9 @@
-"""Graphs coarsened by gated top-k pooling (Gao and Ji, 2019), each trial's in its own way, written on all nodes.
+"""Graphs coarsened by gated top-k pooling (Gao and Ji, 2019), differently in each trial, with all nodes kept in place.
 
-With P₀ = A + I, and P_l the matrix of a coarser graph with ones on its diagonal, pooling keeps some nodes of the graph
-of paths of up to two steps: off the diagonal, P_(l+1) is P_l² between the kept nodes. Nodes are masked, never gathered:
-P₀ is the one matrix, shared by all trials, and P_(l+1) an operator (docs/design/0007-pooling-on-the-trial-axis.md):
+Let P₀ = A + I, and P_l the matrix of a coarser graph with ones on its diagonal. Pooling keeps some nodes and joins
+those that paths of up to two steps connect: off the diagonal, P_(l+1) is P_l² between the kept nodes. Nodes are masked,
+never gathered. P₀ is the only matrix and is shared by all trials. P_(l+1) is an operator
+(docs/design/0007-pooling-on-the-trial-axis.md):
 
     P_(l+1) v = m ⊙ (P_l P_l v - r_l ⊙ v),    r_l = diag(P_l²) - 1.
 """
@@ -49,7 +50,7 @@ class Finest:
         return Pooled(self, self.returns, choose(scores, count))
 
     def turned(self) -> "Finest":
-        """The same: it fits any trials."""
+        """The same graph: it does not depend on trials."""
         return self
 
     @cached_property
@@ -64,7 +65,7 @@ class Finest:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The graph between the nodes each trial kept; what stands at other nodes is 0.
+    """The graph between the nodes that each trial kept; values of other nodes are 0.
 
     Attributes:
         finer: the graph that was pooled.
@@ -77,7 +78,7 @@ class Pooled:
     mask: Tensor
 
     def walk(self, values: Tensor) -> Tensor:
-        """Compute P times values `[trials, nodes, width]` that are 0 at other nodes; no gradient."""
+        """Compute P times values `[trials, nodes, width]` that are 0 at dropped nodes; no gradient."""
         twice = self.finer.walk(self.finer.walk(values))
         return twice.addcmul_(self.returns, values, value=-1).mul_(self.mask)
 
@@ -88,11 +89,11 @@ class Pooled:
     def pool(self, scores: Tensor, count: int) -> "Pooled":
         """Keep each trial's `count` nodes of highest score `[trials, nodes]` among those still there.
 
-        One matrix of squares gives r after every choice of nodes. After a second pooling the entries themselves depend
-        on the choice, and no product with a shared matrix gives r.
+        A product with one shared matrix of squares gives r for every choice of nodes. After a second pooling the
+        entries themselves depend on the choice, and no such product exists.
         """
         if not isinstance(self.finer, Finest):
-            raise ConfigError("a graph can be pooled twice and no more; give one or two pool_ratios")
+            raise ConfigError("a graph can be pooled at most twice; give one or two `pool_ratios`")
         returns = _turn(matmul(self.finer.squares, _turn(self.mask)))
         there = self.mask.squeeze(2) > 0
         return Pooled(self, returns, choose(scores.masked_fill(~there, -torch.inf), count))
@@ -104,7 +105,7 @@ class Pooled:
     @cached_property
     def scale(self) -> Tensor:
         """1/sqrt(degree + 2) of kept nodes, 0 of others: `[trials, nodes, 1]`."""
-        # Trials side by side as one operand's columns: one pass over the matrix serves all.
+        # The trials are the columns of one operand: one pass over the matrix serves all of them.
         turned = self.turned()
         return self.mask * _turn(turned.walk(turned.mask) + 1).rsqrt()
 
@@ -114,7 +115,7 @@ class Pooled:
 
 
 def finest(graph: GraphLike) -> Finest | None:
-    """Make what pooling needs of a graph; None on the null graph, where no node has a neighbour."""
+    """Return what pooling needs to know of a graph; None on the null graph, where no node has a neighbour."""
     if graph.propagation is None:
         return None
     nodes = graph.propagation.shape[0]
@@ -135,7 +136,7 @@ def finest(graph: GraphLike) -> Finest | None:
 def choose(scores: Tensor, count: int) -> Tensor:
     """Mark each trial's `count` nodes of highest score: `[trials, nodes]` to float32 `[trials, nodes, 1]`.
 
-    Nodes whose score equals the last one kept are kept as well: nothing depends on how the nodes are numbered.
+    Nodes whose score equals the last one kept are kept as well, so that nothing depends on how the nodes are numbered.
     """
     last = scores.topk(count, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
     return (scores >= last).to(scores.dtype).unsqueeze(2)
@@ -147,7 +148,7 @@ def _turn(values: Tensor) -> Tensor:
 
 
 def _symmetric(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Apply a symmetric linear function: its gradient is itself, and nothing needs to be kept for it."""
+    """Apply a symmetric linear function. It is its own gradient, so nothing is kept for the backward pass."""
     result: Tensor = _Symmetric.apply(values, function)
     return result
 

@@ -1,7 +1,7 @@
-"""What a module must be for GraphMix to train it, tried out on a few nodes.
+"""Check on a few nodes that GraphMix can train a module.
 
-The module is run on graphs of a handful of nodes, with every submodule's inputs and outputs written down in order.
-Where two runs that ought to agree do not, the first tensor to differ says which submodule is to blame.
+The module is run on small graphs, and the inputs and outputs of every submodule are recorded in order. If two runs that
+should agree do not, the first tensor that differs shows which submodule is the cause.
 """
 
 import collections
@@ -23,20 +23,20 @@ from graphmix.streams import Noise, Purpose, Streams
 
 NODES = 7
 _MIDDLE = NODES // 2
-# PyG's layers hold their sum over neighbours as a submodule; the layer's own name says more.
+# PyG's layers have their sum over neighbours as a submodule; the name of the layer is clearer.
 _INNER = ".aggr_module"
 _ANY_SIZE = "the module must take any number of nodes and edges"
 
 
 @dataclass(frozen=True)
 class Event:
-    """A submodule is entered or left.
+    """The start or the end of a submodule's forward pass.
 
     Attributes:
-        name: the submodule's.
-        left: whether it is left, with results, or entered, with arguments.
-        values: the floating-point tensors among those.
-        caller: the submodule whose forward pass calls it; "" for the module's own.
+        name: the submodule's name.
+        left: True at the end, with the results; False at the start, with the arguments.
+        values: the floating-point tensors among the results or arguments.
+        caller: the submodule that calls it; "" for the module itself.
     """
 
     name: str
@@ -68,12 +68,12 @@ def probe_noise(trials: int = 1) -> Noise:
 
 
 def check_kind(module: Any) -> None:
-    """Refuse what is no plain module with `forward(x, edge_index)`, before anything is run."""
+    """Raise ConfigError unless this is a plain float32 module with `forward(x, edge_index)`; nothing is run."""
     if not isinstance(module, nn.Module):
         raise ConfigError(f"only a torch.nn.Module can be wrapped, not a {type(module).__name__}")
     for part in module.modules():
         if isinstance(part, torch.jit.ScriptModule) or hasattr(part, "_orig_mod"):
-            raise ConfigError("a module that went through torch.jit or torch.compile cannot be cut; wrap the original")
+            raise ConfigError("a module compiled by torch.jit or torch.compile cannot be cut; wrap the original module")
     for name, weight in module.named_parameters():
         if weight.dtype in (torch.float64, torch.float16, torch.bfloat16):
             kind = str(weight.dtype).removeprefix("torch.")
@@ -86,32 +86,32 @@ def check_kind(module: Any) -> None:
     except TypeError as error:
         raise ConfigError(
             f"the module's forward takes ({', '.join(signature.parameters)}), but it is called with (x, edge_index); "
-            "have it take these two, and give all others a default"
+            "let it take these two, and give all others a default"
         ) from error
 
 
 def find_features(module: nn.Module) -> int:
-    """Find out how many features a module takes, by trying the numbers that its layers and weights speak of."""
+    """Find the number of features a module takes, by trying the sizes of its layers and weights."""
     if _open_sizes(module):
-        raise ConfigError("the module has layers whose size is open; pass wrap(..., features=)")
+        raise ConfigError("the module has layers without a size yet; pass wrap(..., features=)")
     candidates = list(dict.fromkeys(_candidates(module)))
     if not candidates:
-        raise ConfigError("nothing in the module says how many features it takes; pass wrap(..., features=)")
+        raise ConfigError("the number of features cannot be found from the module; pass wrap(..., features=)")
     for features in candidates:
         with contextlib.suppress(ConfigError):
             _record_fresh(module.eval(), probe_features(features), ring())
             return features
-    # The first layer's number is the likely one: what it fails with is worth knowing.
+    # The size of the first layer is the most likely one, so its error is the most useful.
     likely = candidates[0]
-    remedy = f"{_ANY_SIZE}, and if it is not made for {likely} features, pass wrap(..., features=)"
+    remedy = f"{_ANY_SIZE}; if it does not take {likely} features, pass wrap(..., features=)"
     _record_fresh(module.eval(), probe_features(likely), ring(), remedy)
     return likely
 
 
 def try_features(module: nn.Module, features: int) -> int:
-    """Run a module on a given number of features, which also settles the sizes of layers that leave them open."""
+    """Run a module on a given number of features. This also sets the sizes of lazy layers."""
     if not isinstance(features, int) or features < 1:
-        raise ConfigError(f"features must be a whole number of at least 1, not {features!r}")
+        raise ConfigError(f"`features` must be a whole number of at least 1, not {features!r}")
     x, remedy = probe_features(features), f"features={features} may be wrong, and {_ANY_SIZE}"
     if _open_sizes(module):
         try:
@@ -120,9 +120,7 @@ def try_features(module: nn.Module, features: int) -> int:
         except Exception as error:
             raise _explain(module, "", x, ring(), error, remedy) from error
         if unused := _open_sizes(module):
-            raise ConfigError(
-                f"the size of {unused[0]!r} is still open after a forward pass; give it one or leave it out"
-            )
+            raise ConfigError(f"{unused[0]!r} still has no size after a forward pass; give it a size or remove it")
     _record_fresh(module.eval(), x, ring(), remedy)
     return features
 
@@ -142,22 +140,22 @@ def _candidates(module: nn.Module) -> Iterator[int]:
 
 
 def check_module(module: nn.Module, features: int) -> int:
-    """Refuse a module that is no node classifier, or not node-wise on the null graph; return its number of classes."""
+    """Return the number of classes. Raise ConfigError unless it classifies nodes and is node-wise on the null graph."""
     module, x = copy.deepcopy(module), probe_features(features)
     for training in (False, True):
         logits = _record_fresh(module.train(training), x, ring())[-1].values
         if len(logits) != 1 or logits[0].dim() != 2 or logits[0].shape[0] != NODES:
             shapes = ", ".join(str(list(value.shape)) for value in logits) or "nothing"
-            raise ConfigError(f"the module gives {shapes} for {NODES} nodes, not logits [nodes, classes]")
-        # Log-probabilities are as good as logits: a softmax leaves both what they are.
+            raise ConfigError(f"the module returns {shapes} for {NODES} nodes, not logits [nodes, classes]")
+        # Log-probabilities are as good as logits: both give the same softmax.
         if bool((logits[0] >= 0).all()) and close(logits[0].sum(1), torch.ones(NODES)):
-            raise ConfigError("the module gives probabilities; return logits, that is, leave out the last softmax")
+            raise ConfigError("the module returns probabilities; return logits instead, without the last softmax")
         _check_null_graph(module, x)
     return logits[0].shape[1]
 
 
 def count_calls(module: nn.Module, features: int) -> collections.Counter[str]:
-    """Count how often a module, in the mode it is in, calls each of its submodules."""
+    """Count how often a module, in its current mode, calls each of its submodules."""
     events = _record_fresh(module, probe_features(features), ring())
     return collections.Counter(event.name for event in events if event.name and not event.left)
 
@@ -166,14 +164,14 @@ def _check_null_graph(module: nn.Module, x: Tensor) -> None:
     fresh = _record_fresh(module, x, no_edges())
     bad = _first(fresh, lambda value: not bool(value.isfinite().all()))
     if bad is not None:
-        raise ConfigError(f"{_blame(module, bad)} gives numbers that are not finite on a graph without edges")
-    # A copy that has seen a graph: what it keeps of one must not turn up in another.
+        raise ConfigError(f"{_blame(module, bad)} returns values that are not finite on a graph without edges")
+    # A copy that has run on a graph: what it caches must not affect its results on another graph.
     warm = copy.deepcopy(module)
     _record(warm, x, ring())
     differs = _first_difference(fresh, _record(warm, x, no_edges()), lambda value: value)
     if differs is not None:
         raise ConfigError(
-            f"{_blame(module, differs)} gives other results on a graph without edges once it has seen one with edges; "
+            f"{_blame(module, differs)} returns other results on a graph without edges after a run on one with edges; "
             f"{_remedy(module, differs)}"
         )
     others = torch.randn(x.shape, generator=torch.Generator().manual_seed(1))
@@ -189,16 +187,16 @@ def _check_null_graph(module: nn.Module, x: Tensor) -> None:
         picks = torch.tensor([_MIDDLE, 0, _MIDDLE, 1])
         picked = _record_fresh(module, x[picks], no_edges())[-1].values[0]
         if not close(picked, fresh[-1].values[0][picks]):
-            raise ConfigError("the module's result for a node depends on the node's position; use its features alone")
+            raise ConfigError("the module's result for a node depends on the node's position; use only its features")
 
 
 def _record_fresh(module: nn.Module, x: Tensor, edge_index: Tensor, remedy: str = _ANY_SIZE) -> list[Event]:
-    """Record a copy, so that the module itself keeps nothing of the run."""
+    """Record a run of a copy, so that the module itself does not change."""
     return _record(copy.deepcopy(module), x, edge_index, remedy)
 
 
 def _record(module: nn.Module, x: Tensor, edge_index: Tensor, remedy: str = _ANY_SIZE) -> list[Event]:
-    """Run a module in the mode it is in and write down what goes into and comes out of every submodule."""
+    """Run a module in its current mode and record the inputs and outputs of every submodule."""
     events: list[Event] = []
     open_calls: list[str] = []
     before, hooks = x._version, []
@@ -229,12 +227,12 @@ def _record(module: nn.Module, x: Tensor, edge_index: Tensor, remedy: str = _ANY
         for hook in hooks:
             hook.remove()
     if x._version != before:
-        raise ConfigError("the module writes into its features, which all trials share; have it work on a copy")
+        raise ConfigError("the module changes its features in place, but all trials share them; let it work on a copy")
     return events
 
 
 def _explain(module: nn.Module, name: str, x: Tensor, edge_index: Tensor, error: Exception, remedy: str) -> ConfigError:
-    """Say in one sentence where a run failed; the remedy is one for sizes, and left out if they are not the matter."""
+    """Say in one sentence where a run failed. The remedy is added only if the error is about sizes."""
     reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
     named = re.search("size|shape|dimension|features", reason, re.IGNORECASE)
     sizes = named or isinstance(error, AssertionError | IndexError)
@@ -246,7 +244,7 @@ def _explain(module: nn.Module, name: str, x: Tensor, edge_index: Tensor, error:
 
 def _floats(values: Any) -> list[Tensor]:
     tensors = (value for value in tree_leaves(values) if isinstance(value, Tensor))
-    # Cloned, since the module may go on to write into them; dense, since few functions take sparse ones.
+    # Cloned, because the module may change them later; dense, because few functions take sparse tensors.
     return [value.detach().clone().to_dense() for value in tensors if value.is_floating_point()]
 
 
@@ -255,7 +253,7 @@ def _first(events: Iterable[Event], holds: Callable[[Tensor], bool]) -> Event | 
 
 
 def _first_difference(one: list[Event], two: list[Event], part: Callable[[Tensor], Tensor]) -> Event | None:
-    """The first event whose tensors, or the given part of them, differ, if in the end the results differ too."""
+    """The first event whose tensors, or a part of them, differ; None if the final results are equal."""
 
     def same(mine: Event, other: Event) -> bool:
         pairs = list(zip(mine.values, other.values, strict=False))
@@ -267,7 +265,7 @@ def _first_difference(one: list[Event], two: list[Event], part: Callable[[Tensor
 
 
 def close(one: Tensor, two: Tensor) -> bool:
-    """Whether two tensors differ by rounding at most: a ten-thousandth of the largest number, which sums go through."""
+    """Whether two tensors differ only by rounding: by at most a ten-thousandth of the largest value."""
     if one.shape != two.shape:
         return False
     largest = float(one.detach().abs().max()) if one.numel() else 0.0
@@ -277,11 +275,11 @@ def close(one: Tensor, two: Tensor) -> bool:
 def _blame(module: nn.Module, event: Event) -> str:
     if event.left or event.caller:
         return _describe(module, _culprit(event))
-    return f"what the forward pass does before {_describe(module, event.name)}"
+    return f"code in the forward pass before {_describe(module, event.name)}"
 
 
 def _culprit(event: Event) -> str:
-    # Arguments that are wrong are the caller's doing.
+    # The caller is the cause of wrong arguments.
     return event.name if event.left else event.caller
 
 
@@ -295,7 +293,7 @@ def _remedy(module: nn.Module, event: Event) -> str:
     if getattr(part, "cached", False):
         return "pass it cached=False"
     if "Norm" in type(part).__name__:
-        return "use torch.nn.LayerNorm, which looks at one node at a time"
+        return "use torch.nn.LayerNorm, which works on one node at a time"
     if any("Aggregation" in base.__name__ or "Pooling" in base.__name__ for base in type(part).__mro__):
-        return "leave the pooling out"
+        return "remove the pooling"
     return "make it work on one node at a time"

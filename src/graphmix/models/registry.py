@@ -1,4 +1,4 @@
-"""The networks by name, and what is known of each without importing torch."""
+"""The networks by name, with what can be known of them without importing torch."""
 
 import importlib
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True)
 class NetworkInfo:
-    """What to know of a network before it is imported.
+    """What can be known of a network before its class is imported.
 
     Attributes:
         title: what the paper calls it.
@@ -59,7 +59,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         class_name="GraphUNet",
         options=(*_DROPOUT, "pool_ratios"),
     ),
-    # A network that the caller gives as an object; its dropout is part of it.
+    # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",
         fcn_title="FCN of custom model",
@@ -79,7 +79,7 @@ def backbone_class(name: str) -> "type[Backbone]":
 
 
 class _Classes(Mapping[str, "type[Backbone]"]):
-    """The classes of the networks that a name is enough to create, imported when they are looked up."""
+    """The classes of the networks that can be created by name, imported on look-up."""
 
     def __getitem__(self, name: str) -> "type[Backbone]":
         if name not in set(self):
@@ -92,7 +92,7 @@ class _Classes(Mapping[str, "type[Backbone]"]):
     def __len__(self) -> int:
         return len(NETWORKS) - 1
 
-    # The mixin of Mapping would import the class to find out.
+    # The default of Mapping would import the class.
     def __contains__(self, name: object) -> bool:
         return name in set(self)
 

@@ -18,12 +18,12 @@ from graphmix.streams import Noise, Purpose, Streams
 class GraphUNet(Backbone):
     """A convolution, then gated poolings and as many unpoolings, with a convolution after each.
 
-    A node's score is s = x·p / |p|; kept nodes go on as x tanh(s). Every convolution but the last ends in ReLU. On the
-    null graph pooling keeps every node, so that the network is node-wise; the gates stay. Hidden dropout is that of the
-    state which enters the last convolution; inside the U there is none.
+    A node's score is s = x·p / |p|; kept nodes become x tanh(s). Every convolution but the last ends in ReLU. On the
+    null graph pooling keeps every node, so that the network is node-wise; the gates stay. Hidden dropout is applied to
+    the state that enters the last convolution; there is no dropout inside the U.
 
     Attributes:
-        pool_ratios: the share of nodes each pooling keeps, rounded up to whole nodes: one or two numbers.
+        pool_ratios: one or two numbers: the share of nodes that each pooling keeps, rounded up to whole nodes.
     """
 
     first: ClassVar[str] = "down0.weight"
@@ -39,7 +39,7 @@ class GraphUNet(Backbone):
         features, hidden, classes = sizes
         noise = streams.at(Purpose.WEIGHTS)
         depth = len(check_ratios(options.get("pool_ratios", cls.pool_ratios)))
-        # Numbers are levels: 0 is the graph itself.
+        # Layers are numbered by level; level 0 is the graph itself.
         layers = {"down0": (features, hidden)}
         layers |= {f"down{level}": (hidden, hidden) for level in range(1, depth + 1)}
         layers |= {f"up{level}": (hidden, hidden if level else classes) for level in reversed(range(depth))}
@@ -80,7 +80,7 @@ class GraphUNet(Backbone):
         for level in reversed(range(1, len(finer))):
             skipped, place = finer.pop()
             state = self._convolve(f"up{level}", skipped + state, place).relu()
-        # What pooling dropped is 0 already: unpooling is nothing but the sum.
+        # Dropped nodes are already 0, so unpooling is just a sum.
         return finer[0][0] + state
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
@@ -94,7 +94,7 @@ class GraphUNet(Backbone):
         gathered = mapped if place is None else place.aggregate(mapped)
         bias = self.weights.get(f"{name}.bias")
         biased = add_bias(gathered, bias)
-        # Nodes that are gone get no bias either.
+        # Dropped nodes must stay 0, so they get no bias.
         return biased * place.mask if bias is not None and isinstance(place, Pooled) else biased
 
 
@@ -106,10 +106,10 @@ def score(state: Tensor, vector: Tensor) -> Tensor:
     """
     unit: Tensor = vector / vector.norm(dim=1, keepdim=True)
     unit = unit.repeat_interleave(state.shape[0] // unit.shape[0], dim=0)
-    # No matrix product: its rounding would depend on how many trials there are, and so would the choice of nodes.
+    # Not a matrix product: its rounding, and so the choice of nodes, would depend on the number of trials.
     return (state * unit.unsqueeze(1)).sum(dim=2)
 
 
 def share(ratio: float, count: int) -> int:
-    """Round ratio · count up, the ratio taken as written: 0.07 of 100 are 7, though in floats it comes to more."""
+    """Round ratio · count up, with the ratio as written: 0.07 of 100 is 7, although the product of floats is larger."""
     return math.ceil(Fraction(str(ratio)) * count)

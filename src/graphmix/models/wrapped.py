@@ -1,4 +1,4 @@
-"""Any PyTorch module that classifies nodes as a Backbone.
+"""Use any PyTorch module that classifies nodes as a Backbone.
 
 Example:
     >>> from torch_geometric.nn import GraphSAGE                                   # doctest: +SKIP
@@ -26,9 +26,9 @@ from graphmix.models.noise_mode import DRAWS, TrialNoise
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Noise, Purpose, Streams
 
-# Dropped-out features of all trials in one call may come to this many numbers, a gigabyte; beyond, in several calls.
+# One call may hold this many dropped-out features of all trials, a gigabyte. More are split into several calls.
 _AT_ONCE = 2**28
-# Initial weights come from torch's own generator, which all threads share; tracing patches torch for all of them.
+# Initial weights come from torch's generator, which all threads share, and tracing patches torch for all threads.
 _ONE_THREAD = threading.RLock()
 
 _dense: "weakref.WeakKeyDictionary[SparseMatrix, Tensor]" = weakref.WeakKeyDictionary()
@@ -38,13 +38,13 @@ Half = Callable[[dict[str, Tensor], Tensor, Tensor, TrialNoise], Tensor]
 
 @dataclass(eq=False)
 class Network:
-    """A module cut in two, of which every trial has weights of its own.
+    """A module cut in two; every trial has its own weights.
 
     Attributes:
         module: the module, a copy of the caller's.
-        mix_at: the submodule before which it is cut.
+        mix_at: the name of the submodule before which it is cut.
         features: how many features it takes.
-        classes: how many logits it gives.
+        classes: how many classes it predicts.
         training: its halves with dropout on.
         evaluation: its halves with dropout off.
         vectorises: whether `torch.func.vmap` can run it for all trials in one call.
@@ -60,11 +60,11 @@ class Network:
     _copies: dict[torch.device, "Network"] = field(default_factory=dict, init=False)
 
     def to(self, device: torch.device) -> "Network":
-        """Copy to a device; a network is used by one thread alone."""
+        """Copy to a device; each network is used by one thread only."""
         return replace(self, training=self.training.to(device), evaluation=self.evaluation.to(device))
 
     def halves(self, noise: Noise | None, device: torch.device) -> Halves:
-        """The halves for training or, without noise, for evaluation; copied if the weights have been moved since."""
+        """The halves for training, or without noise for evaluation, copied to the device if they are on another."""
         network = self
         if device != self.training.device:
             network = self._copies.setdefault(device, self._copies.get(device) or self.to(device))
@@ -75,12 +75,12 @@ class Network:
 class Wrapped(Backbone):
     """A module as a backbone: `wrap` makes one, with the module's own weights as its only trial.
 
-    The hidden state is all that crosses the cut: the input of the submodule, and next to it whatever else of the first
-    half the second needs, a skip connection, say. Dropout is the module's own, so the fields for it do nothing.
+    The hidden state is everything that crosses the cut: the input of the submodule, and whatever else the second half
+    needs of the first, for example a skip connection. Dropout is the module's own; the dropout fields are not used.
 
     Attributes:
         network: the module, cut in two.
-        batched: whether trials run in one call of `torch.func.vmap`; one after the other if not.
+        batched: whether all trials run in one call of `torch.func.vmap`, or one after the other.
     """
 
     network: Network = field(kw_only=True, repr=False)
@@ -89,13 +89,13 @@ class Wrapped(Backbone):
     def create(  # type: ignore[override]  # The template is an object here, not a class.
         self, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any
     ) -> Self:
-        """Reset a copy of the module for every trial; `sizes` must fit it, its other choices are its own."""
+        """Reset a copy of the module for every trial; `sizes` must match it, the other arguments are not used."""
         features, _, classes = sizes
         network = self.network
         for what, own, wanted in (("features", network.features, features), ("classes", network.classes, classes)):
             if own != wanted:
                 raise ConfigError(
-                    f"the wrapped module is made for {own} {what}, the graph has {wanted}; make them equal"
+                    f"the wrapped module is made for {own} {what}, but the graph has {wanted}; make them equal"
                 )
         device = streams.keys.device
         with _ONE_THREAD:
@@ -113,11 +113,11 @@ class Wrapped(Backbone):
 
     @property
     def description(self) -> str:
-        """The module as torch prints it, where it is cut, and a hash of what printing leaves out."""
+        """The module as torch prints it, where it is cut, and a hash of the details that are not printed."""
         network = self.network
         digest = hashlib.sha256()
         for part in (half for halves in (network.training, network.evaluation) for half in halves.parts):
-            # What forward calls, with its numbers: the rate of F.dropout, say.
+            # The calls in the forward pass with their numbers, such as the rate of F.dropout.
             digest.update(part.traced.code.encode())
         for name, module in network.module.named_modules():
             plain = {key: value for key, value in vars(module).items() if isinstance(value, int | float | str)}
@@ -127,21 +127,21 @@ class Wrapped(Backbone):
         return f"{network.module!r}, mixed at {network.mix_at!r} ({digest.hexdigest()[:16]})"
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
-        """Run the module up to the cut: `[trials, nodes, width]`, all that crosses it side by side."""
+        """Run the module up to the cut: `[trials, nodes, width]`, all that crosses the cut, concatenated."""
         dense = _densify(x)
         if dense.shape[1] != self.network.features:
             raise ConfigError(
-                f"the wrapped module is made for {self.network.features} features, not for the {dense.shape[1]} given"
+                f"the wrapped module is made for {self.network.features} features, but x has {dense.shape[1]}"
             )
         rows = self.trials if noise is None else noise.keys.shape[0]
         return self._run(self.network.halves(noise, dense.device).encode, dense, rows, graph, noise)
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
-        """Run the module from the cut on: `[trials, nodes, classes]`; on the null graph nodes may be any rows."""
+        """Run the module from the cut on: `[trials, nodes, classes]`. On the null graph, any rows can be nodes."""
         return self._run(self.network.halves(noise, hidden.device).decode, hidden, hidden.shape[0], graph, noise)
 
     def _run(self, half: Half, values: Tensor, rows: int, graph: GraphLike, noise: Noise | None) -> Tensor:
-        """Run half a network on values, `[nodes, …]` for all or `[rows, nodes, …]`, rows being a trial's copies."""
+        """Run half a network on values `[nodes, …]`, shared, or `[rows, nodes, …]`; rows are the trials' copies."""
         first = 0 if noise is None else noise._draws
         edge_index = graph.edge_index
 
@@ -156,7 +156,7 @@ class Wrapped(Backbone):
         return result
 
     def _run_looped(self, one: Callable[..., Tensor], keys: Tensor | None, values: Tensor, rows: int) -> Tensor:
-        # Unbound, not indexed: the gradient is then one stack and not a sum of mostly zeros.
+        # Unbound, not indexed: the gradient is then one stack instead of a sum of mostly zeros.
         parts = {name: weight.unbind(0) for name, weight in self.weights.items()}
         copies = rows // self.trials
         results = []
@@ -184,22 +184,22 @@ def wrap(module: nn.Module, mix_at: str, *, features: int | None = None) -> Wrap
     """Turn a module with `forward(x, edge_index) -> logits [nodes, classes]` into a backbone.
 
     The null graph is an empty edge_index, on which the module must be node-wise. Mixup happens where the named
-    submodule is called, to what goes into it and to all else that later parts use. Weights are drawn anew for each
-    trial, so pretrained ones are not kept; only frozen ones (`requires_grad=False`) are.
+    submodule is called: its input is mixed, and everything else that later code uses. Initial weights are drawn for
+    each trial, so pretrained weights are lost, except frozen ones (`requires_grad=False`).
 
     Args:
-        module: any module, of PyTorch Geometric or not; it is copied and never changed. Initial weights come from its
-            `reset_parameters`, or those of its submodules; a warning names what none of them sets.
+        module: any module, from PyTorch Geometric or not; it is copied and never changed. Its `reset_parameters`, or
+            those of its submodules, draw initial weights; a warning names weights that none of them sets.
         mix_at: the name of a submodule that is called once, as in `module.named_modules()`.
-        features: how many features it takes, if that cannot be found by trying.
+        features: number of features it takes; default: found by trying.
 
     Raises:
-        ConfigError: the module cannot be trained with GraphMix; the message says which part of it, and why.
+        ConfigError: GraphMix cannot train the module; the message names the part at fault and says why.
     """
     probe.check_kind(module)
     if not isinstance(mix_at, str):
-        raise ConfigError(f"mix_at must be the name of a submodule, not a {type(mix_at).__name__}")
-    # The caller's generator stays as it is, whatever the module does while it is being tried out.
+        raise ConfigError(f"`mix_at` must be the name of a submodule, not a {type(mix_at).__name__}")
+    # The checks must not change the state of the caller's generator.
     with _ONE_THREAD, torch.random.fork_rng(devices=[]):
         module = copy.deepcopy(module).cpu()
         features = probe.find_features(module) if features is None else probe.try_features(module, features)
@@ -230,7 +230,7 @@ class _Edges:
 
 
 def _check_whole(wrapped: Wrapped) -> None:
-    """Make sure that the two halves are the module."""
+    """Raise ConfigError unless the two halves together compute what the module computes."""
     x = probe.probe_features(wrapped.network.features)
     for edge_index in (probe.ring(), probe.no_edges()):
         with torch.no_grad():
@@ -238,13 +238,13 @@ def _check_whole(wrapped: Wrapped) -> None:
             halves = wrapped(x, cast(GraphLike, _Edges(edge_index)))[0]
         if not probe.close(whole, halves):
             raise ConfigError(
-                f"cut at {wrapped.network.mix_at!r}, the module gives other results than in one piece; its forward "
+                f"cut at {wrapped.network.mix_at!r}, the module gives other results than as a whole; its forward "
                 "pass must be a fixed sequence of operations on its arguments"
             )
 
 
 def _vectorises(wrapped: Wrapped) -> bool:
-    """Whether vmap gives what trials one after the other give, gradients included."""
+    """Whether vmap gives the same results and gradients as running trials one after the other."""
     network, streams = wrapped.network, Streams.from_seeds(range(2))
     looped = wrapped.create(streams, (network.features, 0, network.classes))
     x = probe.probe_features(network.features)
@@ -254,21 +254,21 @@ def _vectorises(wrapped: Wrapped) -> bool:
             for edge_index in (probe.ring(), probe.no_edges()):
                 graph = cast(GraphLike, _Edges(edge_index))
                 with warnings.catch_warnings():
-                    # vmap warns where it loops inside, which is no better than the loop here.
+                    # vmap warns if it loops internally, which is not faster than the loop here.
                     warnings.simplefilter("error")
                     noisy = model(x, graph, streams.copies(0, 2).at(Purpose.TARGET_DROPOUT))
                     quiet = model(x, graph)
                 gradients = torch.autograd.grad(noisy.sum() + quiet.sum(), list(model.parameters()), allow_unused=True)
                 results.append([noisy, quiet, *(torch.zeros(()) if grad is None else grad for grad in gradients)])
     except (RuntimeError, ValueError, TypeError, NotImplementedError, UserWarning):
-        # Not every operation knows of vmap, and a module may ask for values: the loop serves them all.
+        # Not every operation supports vmap, and a module may look at values. The loop works for all of them.
         return False
     pairs = zip(results[0] + results[1], results[2] + results[3], strict=True)
     return all(probe.close(one, two) for one, two in pairs)
 
 
 def _reset(module: nn.Module, seed: int) -> dict[str, Tensor]:
-    """Draw initial weights; what nothing resets stays as it was given."""
+    """Draw initial weights; weights that nothing resets keep their values."""
     fresh = copy.deepcopy(module)
     parts = [fresh] if hasattr(fresh, "reset_parameters") else fresh.modules()
     with torch.random.fork_rng(devices=[]):
@@ -279,16 +279,16 @@ def _reset(module: nn.Module, seed: int) -> dict[str, Tensor]:
                     reset()
                 except Exception as error:
                     kind = type(part).__name__
-                    raise ConfigError(f"the reset_parameters() of {kind} fails ({error}); mend it") from error
+                    raise ConfigError(f"the reset_parameters() of {kind} fails ({error}); correct it") from error
     return _trainable(fresh)
 
 
 def _find_unset(module: nn.Module) -> str:
-    """Say which weights a reset leaves as they are; "" if none."""
+    """Return a warning that names weights which a reset does not change; "" if there are none."""
     marked = copy.deepcopy(module)
     with torch.no_grad():
         for weight in filter(lambda weight: weight.requires_grad, marked.parameters()):
-            # Whatever is computed from it is not a number either.
+            # Weights computed from it are NaN too.
             weight.fill_(torch.nan)
     names = [repr(name) for name, weight in _reset(marked, 0).items() if bool(weight.isnan().all())]
     if not names:
@@ -296,7 +296,7 @@ def _find_unset(module: nn.Module) -> str:
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     by, remedy = "any reset_parameters()", "give the module one"
     if hasattr(module, "reset_parameters"):
-        by, remedy = "the module's reset_parameters()", "have it set all weights"
+        by, remedy = "the module's reset_parameters()", "let it set all weights"
     verb = "is" if len(names) == 1 else "are"
     return f"{listed} {verb} not set by {by}, so every trial starts from the same values; {remedy}"
 

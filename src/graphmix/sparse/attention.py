@@ -4,15 +4,15 @@ Attention (Veličković et al., 2018) weighs node i's neighbours by a softmax, h
 
     z_ij = t_i + s_j,    α_ij = softmax over j of LeakyReLU(z_ij),    out_i = Σ_j d_ij α_ij v_j,
 
-d_ij being 0 where dropout removed the edge and a constant above 1 elsewhere. With p_ij = exp(LeakyReLU(z_ij) - max),
+where d_ij is 0 if dropout removed the edge, and a constant above 1 otherwise. With p_ij = exp(LeakyReLU(z_ij) - max),
 c_ij the slope of LeakyReLU at z_ij, g the gradient of out and D_i = <g_i, out_i>, the gradients are
 
     v_j: Σ_i d_ij α_ij g_i,    t_i: Σ_j α_ij c_ij (d_ij <g_i, v_j> - D_i),    s_j: the same, summed over i.
 
-The inner products move out of the sums, Σ_j w_ij <g_i, v_j> = <g_i, Σ_j w_ij v_j>, and so forward and backward are
-the same few products of a sparse matrix, of new values every time, with a dense operand. As in `ops` they are
-`embedding_bag`s, which sum every row in order. On CUDA the same contract is met by `triton_attention` where Triton
-is found.
+The inner products move out of the sums, Σ_j w_ij <g_i, v_j> = <g_i, Σ_j w_ij v_j>. So forward and backward passes are
+the same few products of a sparse matrix, with new values every time, and a dense operand. As in `ops`, each product is
+an `embedding_bag`, which sums every row in order. On CUDA `triton_attention` implements the same contract if Triton is
+installed.
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Neighbours:
     _per_head: dict[int, "_PerHead"] = field(default_factory=dict, init=False, repr=False)
 
     def per_head(self, heads: int) -> "_PerHead":
-        """Take every node apart into as many as there are heads; computed once."""
+        """Return the edges with every node split into one node per head; computed once."""
         if heads not in self._per_head:
             self._per_head[heads] = _PerHead.of(self.matrix, heads)
         return self._per_head[heads]
@@ -61,24 +61,24 @@ def attend(
 
     Args:
         neighbours: who attends to whom.
-        source: `[blocks, nodes, heads]`, what a node adds to the scores of those who attend to it (s).
-        target: `[blocks, nodes, heads]`, what it adds to the scores it gives (t).
+        source: `[blocks, nodes, heads]`, what a node adds to the scores it receives (s).
+        target: `[blocks, nodes, heads]`, what a node adds to the scores it gives (t).
         values: `[blocks, nodes, heads, width]`.
         slope: of LeakyReLU below zero, from 0 to 1.
-        keep: which weights survive dropout, where there is any: bit `e * heads + h` is for head h and the non-zero e.
+        keep: which weights dropout keeps; None without dropout. Bit `e * heads + h` is for head h and the non-zero e.
 
     Returns:
         `[blocks, nodes, heads, width]`.
 
     Raises:
-        ConfigError: the edges of all heads are more than `MOST_NONZEROS`.
+        ConfigError: all heads together have more than `MOST_NONZEROS` edges.
     """
     _check_size(neighbours.matrix.nonzeros, values.shape[2])
     words, scale = (None, 1.0) if keep is None else (keep.words, keep.scale)
     if has_kernels() and values.is_cuda:
         fused: Tensor = triton_attention.Attend.apply(source, target, values, neighbours.matrix, slope, words, scale)
         return fused
-    # A node with its heads taken apart is several nodes with one each: below, there are no heads.
+    # A node with several heads becomes several nodes with one head each. The code below knows no heads.
     single = neighbours.per_head(values.shape[2])
     flat = source.flatten(1), target.flatten(1), values.flatten(1, 2)
     attended: Tensor = _Attend.apply(*flat, single, slope, words, scale)
@@ -95,7 +95,7 @@ def _check_size(nonzeros: int, heads: int) -> None:
 
 
 def has_kernels() -> bool:
-    """Whether the CUDA kernels of `triton_attention` are to be had."""
+    """Whether the CUDA kernels of `triton_attention` are available."""
     return triton_attention is not None
 
 
@@ -103,7 +103,7 @@ class _PerHead(NamedTuple):
     """The edges of each head.
 
     Attributes:
-        matrix: `[nodes * heads, nodes * heads]`, the Kronecker product with the identity; its values mean nothing.
+        matrix: `[nodes * heads, nodes * heads]`, the Kronecker product with the identity; its values are not used.
         row: int32 `[edges]`, the row of each non-zero.
         bit: int32 `[edges]`, its dropout bit.
     """
@@ -115,7 +115,7 @@ class _PerHead(NamedTuple):
     @classmethod
     def of(cls, matrix: SparseMatrix, heads: int) -> "_PerHead":
         csr = matrix.to_scipy()
-        # From 1: a Kronecker product may leave out zeros.
+        # Counted from 1, because a Kronecker product may drop zeros.
         first = sp.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), csr.shape)
         spread = sp.csr_array(sp.kron(first, sp.eye_array(heads, dtype=np.int64), format="csr"))
         spread.sort_indices()

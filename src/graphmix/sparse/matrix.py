@@ -1,4 +1,4 @@
-"""A sparse matrix in CSR form that keeps what products over the trial axis need, and a product of several."""
+"""A sparse matrix in CSR form, with what products over the trial axis need, and products of several matrices."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,7 +48,7 @@ class SparseMatrix:
         csr = sp.csr_array(matrix, dtype=np.float32, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
-        # Before the conversion to int32, which would wrap without an error.
+        # Checked before the conversion to int32, which would wrap without an error.
         check_size((csr.shape[0], csr.shape[1]), csr.nnz)
         return cls(
             torch.from_numpy(csr.indptr.astype(np.int32)),
@@ -108,7 +108,7 @@ class SparseMatrix:
             largest = self._largest.get(copies)
             if largest is None or largest.crow.numel() <= blocks * self.shape[0]:
                 tiling = self._largest[copies] = self._tile(trials, copies)
-                # Views of the one before would keep it in memory.
+                # Views of the previous largest tiling would keep it in memory.
                 self._tilings.clear()
             else:
                 end = blocks * self.nonzeros
@@ -118,7 +118,7 @@ class SparseMatrix:
 
     def _tile(self, trials: int, copies: int) -> "Tiling":
         blocks = trials * copies
-        # Dropout draws whole words for every copy, so its bits are a few more than the non-zeros.
+        # Dropout draws whole words for every copy, so there are a few more bits than non-zeros.
         padded = -(-self.nonzeros // WORD_BITS) * WORD_BITS
         if blocks * max(padded, self.shape[1]) > MOST_NONZEROS:
             raise ConfigError(

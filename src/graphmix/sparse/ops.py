@@ -4,7 +4,7 @@ Every product here takes one constant matrix and a dense operand per trial. On t
 `embedding_bag` over the block-diagonal tiling of the matrix: a bag is a row, its members are the columns of the
 row's non-zeros, its weights their values. That kernel sums a row's non-zeros in order, whatever runs beside it, so
 a trial's result does not depend on the batch, and it beats torch's CSR product on narrow operands (see
-docs/design/0002-sparse-products.md). On CUDA the same contract is met by `triton_ops` where Triton is found.
+docs/design/0002-sparse-products.md). On CUDA `triton_ops` implements the same contract if Triton is installed.
 """
 
 import functools
@@ -47,12 +47,12 @@ def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
 def dropout_matmul(matrix: SparseMatrix | Tensor, keep: Keep, dense: Tensor) -> Tensor:
     """Multiply each trial's dropped-out copy of a matrix with the trial's operand: `dropout(matrix) @ dense`.
 
-    Dropping a zero changes nothing, so for a sparse matrix only its non-zeros are drawn for.
+    Dropping a zero changes nothing, so a sparse matrix only needs bits for its non-zeros.
 
     Args:
         matrix: `[rows, columns]`, sparse or dense; constant, no gradient flows into it.
-        keep: one bit per non-zero of a sparse matrix, or per entry of a dense one, for `trials * copies` masks: each
-            trial may be given several, one after the other.
+        keep: one bit per non-zero of a sparse matrix, or per entry of a dense one, for `trials * copies` masks. The
+            masks of a trial follow one another.
         dense: `[trials, columns, width]`.
 
     Returns:
@@ -86,7 +86,7 @@ def dropout(dense: Tensor, keep: Keep) -> Tensor:
 
 
 def rows(dense: Tensor, index: Tensor) -> Tensor:
-    """Pick rows, per trial; a row may be picked again and again.
+    """Pick rows, per trial; a row may be picked several times.
 
     Args:
         dense: `[trials, nodes, width]`.
@@ -136,12 +136,12 @@ def _place_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
 def _sum_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
     if not grad.is_cuda:
         return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
-    # Threads add in any order, and floats would round accordingly: whole numbers do not. The scale leaves gradients up
-    # to 2^19, far beyond those of a mean loss, and rounds at 6e-14.
+    # Threads add in any order, which changes how sums of floats round but not sums of integers. The scale allows
+    # gradients up to 2^19, far beyond those of a mean loss, and rounds at 6e-14.
     finite = grad.isfinite()
     whole = (grad.where(finite, 0) * 2.0**44).round().long()
     summed = torch.zeros(size, grad.shape[1], device=grad.device, dtype=torch.int64).index_add_(0, index, whole)
-    # What is no number stays none.
+    # A gradient that is not finite makes its sum NaN.
     return (summed.to(grad.dtype) * 2.0**-44).index_add_(0, index, torch.zeros_like(grad).where(finite, torch.nan))
 
 
@@ -169,7 +169,7 @@ class _DropoutMatMul(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (words,) = ctx.saved_tensors
         back = _dropout_transposed(ctx.matrix, words, ctx.scale, grad)
-        # A weight that several copies used gathers the gradients of all.
+        # A trial's copies share its weights: their gradients are summed.
         return back.unflatten(0, (ctx.trials, -1)).sum(dim=1), None, None, None
 
 
@@ -194,9 +194,9 @@ def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
     trials, columns, width = dense.shape
     blocks = values.shape[0]
     crow, col, _ = matrix.tiled(trials, blocks // trials)
-    # Detached: the gradient is ours to compute, and torch would otherwise prepare its own.
+    # Detached: `backward` computes the gradient, and torch would otherwise prepare its own.
     operand = dense.detach().reshape(trials * columns, width)
-    # torch.embedding_bag is what F.embedding_bag ends in, after checks that would take as long as the product.
+    # F.embedding_bag calls torch.embedding_bag after checks that take as long as the product.
     summed = torch.embedding_bag(
         operand, col, crow, mode=_SUM, per_sample_weights=values.reshape(-1), include_last_offset=True
     )[0]
@@ -204,13 +204,13 @@ def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
 
 
 def _spread(words: Tensor) -> Tensor:
-    # A byte at a time through a table small enough for the L1 cache: 8 entries a look-up.
+    # A byte at a time through a table small enough for the L1 cache: 8 entries per look-up.
     spread = F.embedding(words.contiguous().view(torch.uint8).int(), _byte_table(words.device))
     return spread.view(words.shape[0], words.shape[1] * WORD_BITS)
 
 
 def has_kernels() -> bool:
-    """Whether the CUDA kernels of `triton_ops` are to be had."""
+    """Whether the CUDA kernels of `triton_ops` are available."""
     return triton_ops is not None
 
 

@@ -1,9 +1,10 @@
 """The contract of `attention` on CUDA: three fused kernels, a program per row and a few (block, head) pairs.
 
 The forward pass keeps two numbers per node and head, the largest score and the sum of the exponentials; the backward
-pass computes the weights again from them. A first kernel walks the rows for the targets' gradients, a second the
-transpose's rows for the sources' and values', reading each edge's dropout bit at its place in the matrix. Every sum is
-one program's own, in an order that does not depend on what else is in the batch.
+pass computes the weights again from them. One backward kernel walks the rows and computes the targets' gradients. The
+other walks the rows of the transpose and computes the sources' and values' gradients; it reads each edge's dropout bit
+at the edge's place in the matrix. Each sum is computed by one program, in an order that does not depend on what else is
+in the batch.
 """
 
 from typing import Any
@@ -16,8 +17,8 @@ from torch import Tensor
 from graphmix.cuda_grid import check_grid
 from graphmix.sparse.matrix import SparseMatrix
 
-_LANES = 64  # values one program sums up: the width of a head, for as many pairs as fit beside each other
-_ENTRIES = 256  # values one program holds at a time, non-zeros by lanes: more would cost registers, and so programs
+_LANES = 64  # values that one program sums: the width of a head, for as many pairs as fit
+_ENTRIES = 256  # values that one program holds, non-zeros by lanes: with more, fewer programs get registers
 
 
 class Attend(torch.autograd.Function):
@@ -34,7 +35,7 @@ class Attend(torch.autograd.Function):
         words: Tensor | None,
         scale: float,
     ) -> Tensor:
-        """Return what every node attends to: `[blocks, nodes, heads, width]`."""
+        """Return the average of every node's neighbours: `[blocks, nodes, heads, width]`."""
         source, target, values = source.contiguous(), target.contiguous(), values.contiguous()
         out, largest, total = torch.empty_like(values), torch.empty_like(source), torch.empty_like(source)
         ctx.matrix, ctx.slope, ctx.scale = matrix, slope, scale
@@ -90,8 +91,8 @@ def _launch(
 
 @triton.jit
 def _place(nodes, pairs, heads: tl.constexpr, WIDTH: tl.constexpr, TOGETHER: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
-    # Where this program's lanes stand: block, head, the place of (block, node 0, head) and of (block, own node, head)
-    # in [blocks, nodes, heads], column, and whether there is such a pair.
+    # The place of this program's lanes: block, head, the position of (block, node 0, head) and of (block, own node,
+    # head) in [blocks, nodes, heads], column, and whether the pair exists.
     lane = tl.arange(0, TOGETHER * WIDTH)
     pair = tl.program_id(1) * TOGETHER + lane // WIDTH
     block = (pair // heads).to(tl.int64)
@@ -102,7 +103,7 @@ def _place(nodes, pairs, heads: tl.constexpr, WIDTH: tl.constexpr, TOGETHER: tl.
 
 @triton.jit
 def _survives(words, edge, head, here, heads: tl.constexpr):  # type: ignore[no-untyped-def]
-    # words: where each lane's block begins.
+    # `words` points to the first word of each lane's block.
     bit = edge[:, None] * heads + head[None, :]
     word = tl.load(words[None, :] + (bit >> 6), mask=here, other=0)
     return here & (((word >> (bit & 63)) & 1) == 1)
@@ -156,7 +157,7 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
         here = live[:, None] & real[None, :]
         score = score_own[None, :] + tl.load(source[None, :] + there[:, None], mask=here, other=0.0)
         score = tl.where(live[:, None], tl.where(score > 0, score, score * slope), float("-inf"))
-        # What was summed up so far is brought down to the new maximum.
+        # Rescale the sums so far to the new maximum.
         higher = tl.maximum(highest, tl.max(score, axis=0))
         lower = tl.exp(highest - higher)
         weight = tl.exp(score - higher[None, :])

@@ -1,8 +1,8 @@
 """The contract of `ops` on CUDA: one kernel, a program per row and a few trials.
 
-Bound by memory: each non-zero costs a gather of `width` floats from the trial's operand, out of the L2 cache for the
-sizes here. Non-zeros that dropout removed are not gathered. A row's non-zeros are summed in the same order whatever
-else is in the batch, so a trial's result does not depend on the trials beside it.
+The kernel is limited by memory: each non-zero costs a gather of `width` floats from the trial's operand, which the L2
+cache holds at the usual sizes. Non-zeros that dropout removed are not gathered. A row's non-zeros are summed in the
+same order whatever else is in the batch, so a trial's result does not depend on the other trials.
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from graphmix.cuda_grid import check_grid
 from graphmix.sparse.matrix import SparseMatrix
 
-_LANES = 64  # values one program sums up: columns of the operand, for as many trials as fit beside each other
+_LANES = 64  # values that one program sums: columns of the operand, for as many trials as fit
 
 
 def product(
@@ -23,14 +23,14 @@ def product(
     scale: float = 1.0,
     origin: Tensor | None = None,
 ) -> Tensor:
-    """Multiply a matrix, dropped out where `words` is given, with each trial's operand.
+    """Multiply a matrix, with dropout if `words` is given, with each trial's operand.
 
     Args:
         matrix: `[rows, columns]`.
         dense: `[trials, columns, width]`.
         words: int64 `[trials * copies, words]`, one bit per non-zero: kept or dropped.
-        scale: what kept non-zeros are multiplied by.
-        origin: int32 `[nonzeros]`, which bit belongs to each non-zero; their own order where not given.
+        scale: factor for kept non-zeros.
+        origin: int32 `[nonzeros]`, which bit belongs to each non-zero; default: bits are in the order of the non-zeros.
 
     Returns:
         `[trials * copies, rows, width]`.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import RunError
-from graphmix.files import is_leaving
+from graphmix.files import is_temporary
 from graphmix.storage.lock import LOCK
 
 
@@ -33,7 +33,7 @@ def check_no_other_files(folder: Path, allowed: Collection[str] = ()) -> None:
     if not folder.is_dir():
         raise RunError(f"{folder} is a file; choose another `out`")
     other = sorted(
-        path.name for path in folder.iterdir() if path.name not in (LOCK, *allowed) and not is_leaving(path.name)
+        path.name for path in folder.iterdir() if path.name not in (LOCK, *allowed) and not is_temporary(path.name)
     )
     if other:
         raise RunError(f"{folder} holds other files ({other[0]}); choose another `out` or an empty folder")

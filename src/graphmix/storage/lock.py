@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphmix.errors import RunError
-from graphmix.files import remove_leavings
+from graphmix.files import remove_temporary_files
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -25,7 +25,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     lock = _acquire(folder)
     try:
-        remove_leavings(folder)
+        remove_temporary_files(folder)
         yield
     finally:
         if lock is not None:

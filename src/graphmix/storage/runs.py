@@ -20,7 +20,7 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
-from graphmix.files import is_leaving
+from graphmix.files import is_temporary
 from graphmix.models import Backbone
 from graphmix.results.describe import describe, fingerprint, read_shares, versions
 from graphmix.results.reader import parse
@@ -202,7 +202,7 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     if (folder / RESULTS).exists():
         raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
     if not (folder / CONFIG).exists():
-        parts = [path for path in (folder / PARTS).glob("*") if not is_leaving(path.name)]
+        parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
         check_no_other_files(folder, () if parts else (PARTS,))
         return
     begun = _read_begun(folder)

@@ -1,4 +1,4 @@
-"""Algorithm 1 and what drives it."""
+"""Training: Algorithm 1, its hyperparameters, and the loop around it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A batch of trials in training: its state, and one epoch of it."""
+"""A batch of trials in training: its state, and how it does one epoch."""
 
 from dataclasses import replace
 
@@ -17,13 +17,13 @@ from graphmix.training.task import Task
 class Batch:
     """Trials that train side by side.
 
-    Everything an epoch reads or writes is a tensor that stays in place, the number of the epoch included, so that on
-    CUDA an epoch can be captured once and replayed.
+    Everything that an epoch reads or writes, including its number, is a tensor that stays in place. So on CUDA an epoch
+    can be captured once and replayed.
 
     Attributes:
         best: the best epochs so far.
         kept: name to weights `[trials, ...]` at the best epochs.
-        curves: what `History` holds, in its order, `[5, epochs, trials]`.
+        curves: `[5, epochs, trials]`, the fields of `History` in their order.
     """
 
     def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None):
@@ -44,15 +44,15 @@ class Batch:
 
     @property
     def model(self) -> Backbone:
-        """The networks as they are now, not at their best epochs; the next epoch changes their weights in place."""
+        """The current networks, not those of the best epochs; the next epoch changes their weights in place."""
         return self._model
 
     def shape(self, epoch: int) -> tuple[int, bool]:
-        """What the shapes of an epoch depend on: how many coins show heads, and whether targets are needed."""
+        """What decides the shapes of an epoch: the number of heads among the coins, and whether targets are needed."""
         return self._heads[epoch], self._weight[epoch] > 0
 
     def advance(self, heads: int, unsupervised: bool) -> None:
-        """Do the next epoch, a step and what follows from it, given its shape."""
+        """Do the next epoch, given its shape: a step, then evaluation."""
         moment = Moment(self._epoch, self._weights[self._epoch] if unsupervised else None)
         order = self._order.index_select(0, self._epoch)[0]
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
@@ -67,7 +67,7 @@ class Batch:
 
     @torch.no_grad()
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
-        """What epochs are chosen by, validation and test accuracy, training and validation loss: `[trials]` each."""
+        """The selection score, validation and test accuracy, training and validation loss: `[trials]` each."""
         logits = self._model(self._task.x, self._task.judged)
         val, test = accuracies(logits, self._task)
         losses = [
@@ -92,7 +92,7 @@ class Batch:
 
 
 def build_model(task: Task, config: Config, streams: Streams, network: Backbone | None = None) -> Backbone:
-    """Create a network for a task, the configured one or that given, with initial weights from each trial's stream."""
+    """Create the config's network, or the custom model, with initial weights from each trial's stream."""
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
     if network is None:
         return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
@@ -100,7 +100,7 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    """Adam, whose updates are element-wise: over stacked weights it is one Adam per trial."""
+    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
     parameters = list(model.parameters())
     optimizer = torch.optim.Adam(
         parameters,
@@ -114,8 +114,8 @@ def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
 
 
 def _fill_gradients(optimizer: torch.optim.Optimizer, *_: object) -> None:
-    # A weight that no trial of the batch used in this step, say of attention when all coins show heads: Adam would pass
-    # over it, though it updates the same weight where another trial of the batch has used it.
+    # No trial used a weight without a gradient in this step, as attention weights when all coins show heads. Adam would
+    # skip it, but it updates the same weight in a batch where another trial used it.
     for group in optimizer.param_groups:
         for weight in group["params"]:
             if weight.grad is None:

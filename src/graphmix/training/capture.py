@@ -2,7 +2,7 @@
 
 An epoch of a hundred trials is about four hundred kernels of a few microseconds each. Starting them from Python takes
 four times as long as running them; a CUDA graph starts them all at once. The shapes of an epoch depend on how many
-coins show heads and on whether the ramp-up has begun, so each such pair that occurs twice has a graph.
+coins show heads and on whether the ramp-up has begun, so each pair of these that occurs twice has its own graph.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from graphmix.sparse.ops import has_kernels
 
 
 class Captured:
-    """A function that runs as a CUDA graph from its second call with the same arguments on.
+    """A function that runs as a CUDA graph, from its second call with the same arguments on.
 
     The function must read and write device tensors that stay in place. It must not wait for the device, and it returns
     nothing.

@@ -69,7 +69,7 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
 
 
 def cpu_batch(trials: int, entries: int, workers: int, most: int) -> int:
-    """Return the size of a batch if trials of so many entries each are shared out among the cores.
+    """Return the size of a batch when trials of so many entries each are divided among the cores.
 
     A batch has at most `_CPU_ENTRIES` entries and `most` trials. Cores share the work only if each gets half as many
     entries: with fewer, the time in Python, which cores cannot share, exceeds the time in torch. No core is idle while
@@ -113,7 +113,7 @@ def free_memory(device: torch.device) -> int:
         return torch.cuda.mem_get_info(device)[0]
     if "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", ()):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 2**32  # macOS and Windows do not tell; a modest guess
+    return 2**32  # macOS and Windows do not report it; a modest guess
 
 
 def _footprint(graph: Graph, config: Config) -> Footprint:

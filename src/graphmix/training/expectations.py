@@ -1,8 +1,8 @@
-"""What to tell a person about a config before training."""
+"""Warnings about a config before training."""
 
 from graphmix.training.config import Config
 
-# From here on targets are predicted by a network that has had time to learn: the paper waits 500 of 2,000 epochs.
+# With so many epochs, the network has time to learn before it predicts targets: the paper waits 500 of 2,000 epochs.
 ENOUGH_EPOCHS = 1000
 
 

@@ -8,11 +8,11 @@ from torch import Tensor
 
 @dataclass(eq=False)
 class Best:
-    """The best epoch so far of every trial, by its score on the validation nodes alone; kept up to date in place.
+    """The best epoch so far of every trial, by its score on the validation nodes alone; updated in place.
 
     Attributes:
         epoch: int64 `[trials]`, -1 before the first.
-        score: `[trials]`, what epochs are chosen by.
+        score: `[trials]`, the score that epochs are selected by.
         val: `[trials]`, validation accuracy there.
         test: `[trials]`, test accuracy there.
         improved: bool `[trials]`, whether the last update moved it.
@@ -26,12 +26,12 @@ class Best:
 
     @classmethod
     def none(cls, trials: int, device: torch.device | str = "cpu") -> "Best":
-        """Before the first epoch."""
+        """Return the state before the first epoch."""
         minus = torch.full((trials,), -1.0, device=device)
         return cls(minus.long(), minus, minus.clone(), minus.clone(), minus > 0)
 
     def update_(self, epoch: Tensor, score: Tensor, val: Tensor, test: Tensor, *, ties: str) -> None:
-        """Take in one epoch's score and accuracies `[trials]`, in place; `epoch` is int64 `[1]`.
+        """Update with one epoch's score and accuracies `[trials]`, in place; `epoch` is int64 `[1]`.
 
         `ties` says whether the "first" or the "last" of equally good epochs counts.
         """
@@ -43,10 +43,10 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What every epoch gave, measured after its update.
+    """Measurements of every epoch, after its update.
 
     Attributes:
-        loss: float32 `[trials, epochs]`, the training loss of the step: the FCN's or the GNN's, as the coin fell.
+        loss: float32 `[trials, epochs]`, the training loss of the step: the FCN's or the GNN's, depending on the coin.
         val_accuracy: float32 `[trials, epochs]`.
         test_accuracy: float32 `[trials, epochs]`, recorded for plots; never used to choose anything.
         train_loss: float32 `[trials, epochs]`, cross-entropy of the predicting network on the training nodes, dropout

@@ -25,14 +25,14 @@ from graphmix.training.task import Task, prepare
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fit stands.
+    """The progress of a fit.
 
     Attributes:
-        todo: how many trials this fit has to train; those of an earlier, interrupted run are not among them.
-        first: the first trial of the batch in hand.
-        trials: how many trials the batch holds.
-        epoch: epochs done in it.
-        best: the best epochs so far, as they are now; read it seldom, that waits for the device.
+        todo: number of trials to train, without those finished by an earlier, interrupted run.
+        first: the first trial of the current batch.
+        trials: number of trials in the batch.
+        epoch: number of epochs done in the batch.
+        best: the best epochs so far; reading it waits for the device, so do it rarely.
     """
 
     todo: int
@@ -47,22 +47,22 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Trained networks and how they came about; everything is on the host, trial by trial.
+    """Trained networks and how they were trained; everything is on the host, with a trial axis.
 
     Attributes:
         config: the hyperparameters.
-        trials: which trials these are, as indices: trial i was seeded with config.seed + i.
+        trials: the indices of these trials; trial i was seeded with config.seed + i.
         weights: name to tensor `[trials, ...]`, at each trial's best epoch.
-        best_epoch: int64 `[trials]`, where the validation score was best, counted from 0.
-        val_score: `[trials]`, there, what the epoch was chosen by.
-        val_accuracy: `[trials]`, there.
-        test_accuracy: `[trials]`, there; NaN without test nodes.
-        test_f1: `[trials, classes]`, there, each class's F1; NaN for a class that is neither a label nor predicted.
-        confusion: int64 `[trials, classes, classes]`, there, test nodes by label and by prediction.
-        reliability: float64 `[trials, bins, 3]`, there, as `graphmix.method.reliability` counts the test nodes.
+        best_epoch: int64 `[trials]`, the epoch with the best validation score, counted from 0.
+        val_score: `[trials]`, the score that the best epoch was selected by.
+        val_accuracy: `[trials]`, at the best epoch.
+        test_accuracy: `[trials]`, at the best epoch; NaN without test nodes.
+        test_f1: `[trials, classes]`, F1 at the best epoch; NaN for a class that is neither a label nor predicted.
+        confusion: int64 `[trials, classes, classes]`, test nodes at the best epoch by label and prediction.
+        reliability: float64 `[trials, bins, 3]`, `graphmix.method.reliability` of the test nodes at the best epoch.
         history: the curves.
         seconds: wall-clock time from the start of training until these trials were done.
-        network: the network that was given as an object; None where the config names one.
+        network: the custom model; None if the config names the network.
     """
 
     config: Config
@@ -96,7 +96,7 @@ class Fit:
     def predict_proba(self, graph: Graph) -> Tensor:
         """Class probabilities: `[trials, nodes, classes]`, rows sum to 1.
 
-        Trials stay apart; `.mean(0)` is their ensemble.
+        Each trial has its own; `.mean(0)` is the ensemble.
 
         Raises:
             DataError: the graph has another number of features than the one that was trained on.
@@ -108,7 +108,7 @@ class Fit:
         return self.predict_proba(graph).argmax(dim=2)
 
     def select(self, trial: int) -> "Fit":
-        """One trial alone, by its place here."""
+        """Return one trial, by its position in this fit."""
         tensors: dict[str, Any] = {
             name: value[trial : trial + 1] for name, value in vars(self).items() if isinstance(value, Tensor)
         }
@@ -122,7 +122,7 @@ class Fit:
 
     @classmethod
     def join(cls, parts: list["Fit"]) -> "Fit":
-        """Put batches of trials together, in the order of their trials."""
+        """Join batches of trials, in the order of their trials."""
         parts = sorted(parts, key=lambda part: part.trials)
 
         def cat(read: Callable[["Fit"], Tensor]) -> Tensor:
@@ -157,16 +157,16 @@ def fit(
     chunk: int | None = None,
     watch: Watch | None = None,
 ) -> Fit:
-    """Train every trial and keep each at the epoch with its best validation score.
+    """Train all trials and keep the weights of each at the epoch with its best validation score.
 
     Args:
         graph: the graph.
         split: training, validation and test nodes, shared or one set per trial.
-        config: the hyperparameters; the paper's where not given.
+        config: the hyperparameters; default: the paper's.
         model: a custom model, for example from `graphmix.wrap`, instead of the config's backbone.
         device: "auto", "cpu", "cuda" or "cuda:1".
-        chunk: how many trials to train at once; chosen from the device and its free memory where not given.
-        watch: called after every epoch; on the CPU from several threads, one per batch that is being trained.
+        chunk: how many trials to train at once; default: chosen from the device and its free memory.
+        watch: called after every epoch; on the CPU from several threads, one per batch in training.
     """
     config = for_model(config or Config(), model)
     check_chunk(chunk)
@@ -193,7 +193,7 @@ def for_model(config: Config, model: Backbone | None) -> Config:
     """Mark the config as custom if a model is given, and check that they match."""
     if model is not None and not isinstance(model, Backbone):
         raise ConfigError(
-            f"model must be a Backbone, say from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"
+            f"`model` must be a Backbone, for example from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"
         )
     if model is None and config.backbone == CUSTOM:
         raise ConfigError(f"the `backbone` {CUSTOM!r} needs a custom model; give it as `model`")
@@ -210,7 +210,7 @@ def fit_batches(
     skip: Collection[int] = (),
     elapsed: float = 0.0,
 ) -> Iterator[Fit]:
-    """Train like `fit`, one batch at a time, leaving out the trials in `skip`, on which `elapsed` seconds went."""
+    """Train like `fit` and yield each batch; leave out the trials in `skip`, which took `elapsed` seconds."""
     started = time.perf_counter() - elapsed
     size = trials_at_once(task.graph, config, task.device) if chunk is None else chunk
     todo = [trial for trial in range(config.trials) if trial not in skip]

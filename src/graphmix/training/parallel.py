@@ -1,8 +1,8 @@
 """Batches of trials side by side on a CPU's cores.
 
-One batch's operations are too small to share out: torch spends more time meeting at the end of each than computing.
-Whole batches share nothing but the data, torch lets go of Python's lock inside every operation, and a trial's result
-does not depend on what runs beside it; so each core takes a batch, with one torch thread.
+The operations of one batch are too small to divide among cores: torch would spend more time synchronising than
+computing. So each core takes a whole batch, with one torch thread. Batches share only the data, torch releases Python's
+lock inside every operation, and a trial's result does not depend on what runs beside it.
 """
 
 import threading
@@ -18,13 +18,13 @@ _current = threading.local()
 
 
 class _Stopped(Exception):  # noqa: N818 - not an error: the main thread no longer wants the result
-    """Raised in a worker when the work was given up."""
+    """Raised in a worker whose result is no longer needed."""
 
 
 def side_by_side(jobs: Sequence[Callable[[], Result]], workers: int) -> Iterator[Result]:
     """Run jobs, `workers` at a time, and yield their results in order.
 
-    When one fails, or the caller stops asking, the others stop at their next `check_stop`.
+    If one fails, or the caller stops iterating, the others stop at their next `check_stop`.
     """
     if workers <= 1:
         for job in jobs:
@@ -50,7 +50,7 @@ def side_by_side(jobs: Sequence[Callable[[], Result]], workers: int) -> Iterator
     try:
         yield from pool.map(work, jobs)
     except _Stopped:
-        # A job that was told to stop came first in line; what stopped it says more.
+        # A stopped job came first in order; the error that stopped it is more useful.
         raise failures[0] from None
     finally:
         stop.set()
@@ -59,7 +59,7 @@ def side_by_side(jobs: Sequence[Callable[[], Result]], workers: int) -> Iterator
 
 
 def check_stop() -> None:
-    """Leave the job at hand if nobody waits for it any more; jobs call this often."""
+    """Stop the current job if its result is no longer needed; jobs call this often."""
     stop = getattr(_current, "stop", None)
     if stop is not None and stop.is_set():
         raise _Stopped

@@ -28,12 +28,12 @@ from graphmix.training.task import Picks, Task
 
 @dataclass(frozen=True)
 class Moment:
-    """What of a step depends on its epoch.
+    """The part of a step that depends on its epoch.
 
     Attributes:
-        epoch: t, from 0, which fixes the step's random numbers; an int64 tensor `[1]` where the step is captured once
-            and replayed for many epochs.
-        weight: w(t), the weight of the unsupervised loss; None where it is 0 and that loss need not be computed.
+        epoch: t, from 0, which determines the step's random numbers; an int64 tensor `[1]` if the step is captured
+            once and replayed for many epochs.
+        weight: w(t), the weight of the unsupervised loss; None if it is 0, so that this loss is not computed.
     """
 
     epoch: int | Tensor
@@ -41,7 +41,7 @@ class Moment:
 
     @classmethod
     def at(cls, config: Config, epoch: int) -> "Moment":
-        """The moment of an epoch."""
+        """Return the moment of an epoch."""
         return cls(epoch, unsupervised_weight(config, epoch) or None)
 
 
@@ -55,18 +55,18 @@ def unsupervised_weight(config: Config, epoch: int) -> float:
 def step_loss(
     model: Backbone, task: Task, config: Config, streams: Streams, epoch: int, heads: Tensor | None = None
 ) -> Tensor:
-    """The loss each trial minimises in this step: the FCN's where its coin shows heads, the GNN's elsewhere.
+    """The loss that each trial minimises in this step: the FCN's if its coin shows heads, else the GNN's.
 
-    Only GraphMix by alternate optimisation flips coins. Trials share no weight, so the gradient of the sum is every
-    trial's own gradient.
+    Only GraphMix by alternate optimisation flips coins. Trials share no weights, so the gradient of the sum
+    consists of the trials' own gradients.
 
     Args:
         model: the network, with its trials' weights.
         task: the graph and its nodes.
         config: the hyperparameters.
         streams: the trials' random streams.
-        epoch: the step's number t, from 0; it fixes the step's random numbers.
-        heads: bool `[trials]`, the coins; flipped from the streams when not given.
+        epoch: the step's number t, from 0; it determines the step's random numbers.
+        heads: bool `[trials]`, the coins; default: flipped with the streams.
 
     Returns:
         `[trials]`.
@@ -78,7 +78,7 @@ def step_loss(
 
 
 def flip_coins(config: Config, streams: Streams, epochs: int) -> Tensor:
-    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; other methods know but one side."""
+    """Flip every trial's coins: bool `[epochs, trials]`, True for heads; other methods have only one side."""
     coins = streams.coins(epochs)
     if config.method == "fcn-mixup":
         return coins | True
@@ -93,7 +93,7 @@ def heads_first(coins: Tensor) -> Tensor:
 def divided_loss(
     model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment, order: tuple[Tensor, int]
 ) -> Tensor:
-    """Each trial's loss `[trials]`, given the trials in order, those with heads first, and how many those are."""
+    """Each trial's loss `[trials]`, given the order of the trials, heads first, and the number of heads."""
     trials, heads = order
     if heads == 0:
         return _loss_without_heads(model, task, config, streams, moment)
@@ -127,7 +127,7 @@ def fcn_loss(
     """L_FCN = L_supervised + w(t) L_unsupervised (Eq. 6): `[trials]`; ℓ is the config's loss unless one is given."""
     epoch, loss = moment.epoch, loss or LOSSES[config.fcn_loss]
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
-    # Node-wise on the null graph, so one pass serves labeled and unlabeled nodes alike.
+    # The FCN is node-wise, so one pass serves labeled and unlabeled nodes.
     hidden = model.encode(task.x, task.null, noise)
     mixing = streams.at(Purpose.MIXING_LABELED, epoch)
     supervised = _mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
@@ -147,9 +147,9 @@ def joint_loss(model: Backbone, task: Task, config: Config, streams: Streams, mo
 
 
 def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
-    """ℓ(f(X_l), Y_l) + w(t) ℓ(f(X_u), Ŷ_u), f being the GNN or the FCN, as the method says: `[trials]`.
+    """ℓ(f(X_l), Y_l) + w(t) ℓ(f(X_u), Ŷ_u), where the method decides if f is the GNN or the FCN: `[trials]`.
 
-    The targets Ŷ_u are the GNN's, as in GraphMix; without them, w(t) = 0, this is training on the labels alone.
+    The targets Ŷ_u are the GNN's, as in GraphMix. With w(t) = 0 this is training on the labels alone.
     """
     epoch = moment.epoch
     if config.trains_gnn:
@@ -189,7 +189,7 @@ def predict_targets(
         `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes. A row is 0, and adds nothing
         to the loss, where no class has a mean probability of at least `target_confidence`.
     """
-    # Picking rows in every pass costs more than the softmax it saves when most nodes are wanted anyway.
+    # If most nodes are needed, picking rows in every pass costs more than the softmax it saves.
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
     trials = model.trials
     total = torch.zeros((), device=task.device)
@@ -197,7 +197,7 @@ def predict_targets(
         noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
         logits = model(task.x, task.graph, noise)
         predictions = softmax(logits if most else nodes.of(logits, last - first))
-        # One by one: the order of the sum, and so its rounding, must not depend on how the passes are grouped.
+        # Added one by one: the order of the sum, and so its rounding, must not depend on how passes are grouped.
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
             total = total + single
     mean = nodes.of(total / config.perturbations) if most else total / config.perturbations

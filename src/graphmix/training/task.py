@@ -1,4 +1,4 @@
-"""A graph and a split made ready for training a batch of trials."""
+"""A graph and a split, prepared for training a batch of trials."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -17,7 +17,7 @@ from graphmix.training.devices import check_memory
 
 
 def prepare(graph: Graph, config: Config) -> Graph:
-    """Bring a graph's features into the form a run trains on."""
+    """Return the graph with its features in the form that the run trains on."""
     return graph.with_x(row_normalise(binarise(graph.x))) if config.binarise else graph
 
 
@@ -34,12 +34,12 @@ def check_edge_weights(graph: Graph, config: Config) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Picks:
-    """Some nodes of each trial, as a rectangle: trials with fewer are padded with nodes that weigh nothing.
+    """Some nodes of each trial, as a rectangle: trials with fewer nodes are padded with nodes of weight 0.
 
     Attributes:
-        index: int64 `[trials or 1, picks]`; 1 where all trials share one split.
+        index: int64 `[trials or 1, picks]`; 1 if all trials share one split.
         count: int64 `[trials or 1]`, how many are real.
-        weight: float32 `[trials or 1, picks]`, 1 / count for real ones, 0 for padding.
+        weight: float32 `[trials or 1, picks]`, 1 / count for real nodes, 0 for padding.
         labels: int64 `[trials or 1, picks]`, -1 for padding.
         distinct: whether a trial's nodes are all different.
     """
@@ -81,12 +81,12 @@ class Task:
         x: features `[nodes, features]`, shared by all trials.
         graph: the graph.
         null: the graph without its edges.
-        judged: the one of the two on which the method predicts and is judged: the null graph for an FCN.
+        judged: the graph on which the method predicts and is evaluated: `null` for an FCN, else `graph`.
         labeled: nodes whose labels are trained on.
         unlabeled: all other nodes.
         val: validation nodes.
         test: test nodes.
-        targets: one-hot labels of the labeled nodes, by their class's weight where classes are weighted:
+        targets: one-hot labels of the labeled nodes, times the class's weight if classes are weighted:
             `[trials or 1, labeled, classes]`.
     """
 
@@ -107,7 +107,7 @@ class Task:
         splits = split.train.shape[0]
         if splits not in (1, config.trials):
             raise ConfigError(
-                f"the split has masks for {splits} trials and the run has {config.trials}; make them equal"
+                f"the split has masks for {splits} trials, but `trials` is {config.trials}; make them equal"
             )
         check_edge_weights(graph, config)
         check_memory(graph, config, torch.device(device))
@@ -119,7 +119,7 @@ class Task:
             null=graph.null(),
             judged=graph if config.predicts_with_gnn else graph.null(),
             labeled=labeled,
-            # Their labels are nobody's business in training.
+            # Training must not see their labels.
             unlabeled=Picks.build(~split.train, torch.full_like(graph.y, -1)),
             val=Picks.build(split.val, graph.y),
             test=Picks.build(split.test, graph.y),
@@ -128,11 +128,11 @@ class Task:
 
     @property
     def device(self) -> torch.device:
-        """Where training runs."""
+        """The device that training runs on."""
         return self.graph.y.device
 
     def select(self, trials: Tensor) -> "Task":
-        """Keep only the given trials; nothing is copied where all trials share one split."""
+        """Keep only the given trials; nothing is copied if all trials share one split."""
         if self.labeled.index.shape[0] == 1:
             return self
         picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
@@ -140,9 +140,9 @@ class Task:
 
 
 def _label_targets(labels: Tensor, classes: int, config: Config) -> Tensor:
-    # Padding may carry the label -1; it weighs nothing, so any class will do.
+    # Padding may have the label -1. Its weight is 0, so any class will do.
     one_hot = F.one_hot(labels.clamp_min(0), classes).float()
     if config.class_weight == "none":
         return one_hot
-    # In the targets, not in the nodes' weights: a mixture of two nodes then takes of each class's weight its share.
+    # Applied to the targets, not to the nodes' weights, so that mixing two nodes mixes the weights of their classes.
     return one_hot * class_weights(labels, classes)[:, None]

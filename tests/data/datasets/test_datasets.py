@@ -136,7 +136,7 @@ def test_an_unknown_split_is_refused_before_anything_is_loaded(bare_machine):
 
 @pytest.mark.data
 def test_a_dataset_without_a_public_split_says_so(data_root):
-    with pytest.raises(DataError, match="coauthor-cs has no public split; there are random, balanced, benchmark"):
+    with pytest.raises(DataError, match="coauthor-cs has no public split; choose one of random, balanced, benchmark"):
         load("coauthor-cs", split="public", data_root=data_root)
-    with pytest.raises(DataError, match="coauthor-cs has no sizes of its own for a random split"):
+    with pytest.raises(DataError, match="coauthor-cs has no public split to take sizes from"):
         load("coauthor-cs", split="random", data_root=data_root)
