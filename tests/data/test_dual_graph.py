@@ -236,8 +236,8 @@ def test_a_dual_graph_on_a_gpu_is_the_same_graph():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, -1, 1], "no link of dual is 'negative'; write class 0"),
-        ([0, 0, 0], "no link of dual is 'positive'; write class 1"),
+        ([1, -1, 1], "no link of dual has the class 'negative'; write 0"),
+        ([0, 0, 0], "no link of dual has the class 'positive'; write 1"),
     ],
 )
 def test_a_class_with_a_name_and_no_link_is_refused(y, message):

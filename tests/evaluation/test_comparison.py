@@ -77,5 +77,5 @@ def test_macro_f1_of_equals_and_of_few_is_not_certain():
     assert compare_macro_f1(labels, labels, labels, classes=2).mean == 0
     assert not compare_macro_f1(labels[:1], 1 - labels[:1], labels[:1], classes=2).certain
     assert not compare_macro_f1(labels, 1 - labels, labels, classes=2).certain
-    with pytest.raises(DataError, match="among the 2 classes"):
+    with pytest.raises(DataError, match="predictions from 0 to 1"):
         compare_macro_f1(labels, labels, labels - 1, classes=2)

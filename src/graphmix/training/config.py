@@ -89,7 +89,7 @@ class Config:
         "all",
         choices=("all", "labeled"),
         or_count=True,
-        help="Unlabeled nodes in a step: all, or some drawn anew in each step, with replacement; labeled means as many "
+        help="Unlabeled nodes in a step: all, or some drawn in each step, with replacement; labeled means as many "
         "as are labeled",
     )
     fcn_loss: str = setting(
@@ -115,7 +115,7 @@ class Config:
         "none",
         choices=_WEIGHTS,
         added=True,
-        help="Whether the loss on predicted targets gives all classes the same weight, counted anew in each step",
+        help="Whether the loss on predicted targets gives all classes the same weight, in each step",
     )
     target_confidence: float = setting(
         0.0,
