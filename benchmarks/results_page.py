@@ -24,8 +24,8 @@ splits are compared. Next to the verdict is the difference with its 95 % interva
 [A separate page](reproduction.md) discusses what did not reproduce.
 
 Nothing was tuned and every trial counts. Epochs and hyperparameters were not chosen by test accuracy. Where the paper
-does not say what it did, three choices were made because our test numbers then came nearest to the paper's. A verdict in
-these places says less:
+does not say what it did, three choices were made because our test numbers then came nearest to the paper's. A verdict
+in these places says less:
 
 - Table 2: the random splits have 20 training nodes of each class (`balanced`), because with them GraphMix gains about
   as much as in the paper ([why](reproduction.md#random-splits-20-labels-of-each-class)).

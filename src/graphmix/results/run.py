@@ -42,7 +42,8 @@ class RunResult:
         data: a hash of the graph and the split.
         network: what a custom model is; None for a network that `settings` name.
         settings: the method and its hyperparameters by name. A baseline has few.
-        test_accuracy: a `Score` on the test nodes; so are test_macro_f1, test_rarest_f1 and, on its own nodes, val_accuracy.
+        test_accuracy: on the test nodes, as are test_macro_f1 and test_rarest_f1.
+        val_accuracy: on the validation nodes.
         rarest_class: the class that `test_rarest_f1` is about.
         test_f1: trials by classes.
         val_score: what epochs were selected by, one per trial.
