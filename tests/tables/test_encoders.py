@@ -13,7 +13,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmix.data import load
 from graphmix.errors import DataError
-from graphmix.tables import KINDS, Encoders, Table, choose_kinds, read_table
+from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.files import read_table
+from graphmix.tables.kinds import KINDS
+from graphmix.tables.table import Table
 
 
 def encoded(table, **kinds):

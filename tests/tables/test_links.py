@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import EdgeTable, match, read_edges
+from graphmix.tables.edges import EdgeTable, match, read_edges
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import check_class_names, check_classes, read_nodes
+from graphmix.tables.nodes import check_class_names, check_classes, read_nodes
 
 TOY = "title,id,topic,part\nx,b,AI,train\ny,a, DB ,VAL\nz,NA,,\nw,7,NA,Test\nv, 08 ,AI,valid\n"
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmix.errors import DataError
-from graphmix.tables import checked_text, delimited, read_table
+from graphmix.tables import checked_text, delimited
+from graphmix.tables.files import read_table
 
 TOY = {"a": ["1", "x y"], "b": ["", "é"]}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmix.errors import DataError
-from graphmix.tables import Structural, structural_features
+from graphmix.tables.structural import Structural, structural_features
 
 IDS = ["a", "b", "c", "d"]
 # a - b - c, and d alone.

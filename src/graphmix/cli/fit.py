@@ -16,7 +16,7 @@ from graphmix.errors import ConfigError
 from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
-from graphmix.tables import KINDS
+from graphmix.tables.kinds import KINDS
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics

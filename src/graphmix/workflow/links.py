@@ -15,7 +15,10 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import ConfigError, DataError
 from graphmix.storage.graphs import pack_csr, unpack_csr
-from graphmix.tables import Encoders, LinkTable, Table, check_class_names, read_labeled_links, read_nodes
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.links import LinkTable, read_labeled_links
+from graphmix.tables.nodes import check_class_names, read_nodes
+from graphmix.tables.table import Table
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known

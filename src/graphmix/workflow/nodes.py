@@ -14,17 +14,10 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables import (
-    EdgeTable,
-    Encoders,
-    Matched,
-    NodeTable,
-    Structural,
-    check_classes,
-    match,
-    read_edges,
-    read_nodes,
-)
+from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.structural import Structural
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.problem import (
