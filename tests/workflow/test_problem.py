@@ -115,7 +115,7 @@ def test_structural_features_come_from_the_edges_that_count(read):
     ("columns", "part"),
     [
         ({"link_label": "y"}, "not both: give `label` or `link_label`"),
-        ({"split": "y"}, "cannot be ids, labels and split at once"),
+        ({"split": "y"}, "cannot have two roles"),
         ({"features": {"x": None}}, "has no column 'x'"),
         ({"features": {"y": None}}, "already holds ids, labels"),
         ({"ignore": ("x",)}, "has no column 'x'"),

@@ -17,7 +17,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.links import LinkTable, read_labeled_links
-from graphmix.tables.nodes import check_class_names, read_nodes
+from graphmix.tables.nodes import check_classes, read_nodes
 from graphmix.tables.table import Table
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
@@ -55,7 +55,7 @@ class LinkProblem(Problem):
         if columns.weight is not None or ignore_unknown:
             raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
-        notes = check_class_names(links.labels, f"{links.table.name}: column {columns.link_label!r}")
+        notes = check_classes(links.labels, f"{links.table.name}: column {columns.link_label!r}")
         users = None if nodes is None else read_nodes(nodes, id=columns.id, encoding=columns.encoding)
         ids, ends = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
         stage("encoding")

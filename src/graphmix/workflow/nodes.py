@@ -59,7 +59,7 @@ class NodeProblem(Problem):
         if nodes is None or columns.label is None:
             raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
         table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
-        notes = check_classes(table)
+        notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
         edge_table = _read_edges(edges, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
         if not matched.pairs.shape[1]:
