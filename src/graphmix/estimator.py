@@ -277,7 +277,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.classes_, self.graph_, self.model_, self.table_model_ = classes, graph, ensemble, model
 
     def _check_parameters(self) -> None:
-        check_methods((self.method,))
+        check_methods(self.method)
         for name in ("normalise", "calibrate"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ConfigError(f"`{name}` must be True or False, not {getattr(self, name)!r}")

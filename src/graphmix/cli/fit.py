@@ -17,6 +17,7 @@ from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
 from graphmix.tables.kinds import KINDS
+from graphmix.training.methods import fit_methods
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -86,7 +87,7 @@ def fit(
     encoding: Annotated[str, _option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
     methods: Annotated[
         str | None,
-        _option("Methods to try, comma-separated (default: graphmix,supervised,label-propagation,fcn).", TRAINING),
+        _option(f"Methods to try, comma-separated (default: {','.join(fit_methods())}).", TRAINING),
     ] = None,
     balanced: Annotated[
         bool,
@@ -177,8 +178,7 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
-    table = Table(title=f"Percent of {metrics.held:,} {judged}", title_justify="left")
+    table = Table(title=f"Percent of {metrics.held:,} {_judged_labels(metrics)}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:
@@ -189,11 +189,15 @@ def outcome_table(metrics: "FitMetrics") -> Table:
     return table
 
 
+def _judged_labels(metrics: "FitMetrics") -> str:
+    return "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
+
+
 def outcome_lines(metrics: "FitMetrics") -> list[str]:
     """Return a sentence each on calibration, prediction sets, abstention and test nodes."""
     calibration, sets, abstention = metrics.calibration, metrics.conformal, metrics.abstention
     before, after = calibration.before.ece, calibration.after.ece
-    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
+    judged = _judged_labels(metrics)
     lines = [
         f"Calibrated with temperature {calibration.temperature:.2f}: expected calibration error {before:.1f} % "
         f"before, {after:.1f} % after.",
