@@ -94,8 +94,11 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
     # The folder of a fit has the files of a saved model, and what was tried besides.
     assert [name for name in saved if saved[name] != fitted[name]] == ["metrics.json"]
     assert {name.split("/")[0] for name in fitted} - saved.keys() == {"candidates", "config.json", "predictions.csv"}
-    with pytest.raises(RunError, match=r"holds other files \(candidates\)"):
+    with pytest.raises(RunError, match=r"holds other files \(candidates\)") as raised:
         model.save(tmp_path / "fitted")
+    assert "another `folder`" in str(raised.value)
+    with pytest.raises(RunError, match="is a file"):
+        model.save(files[0])
 
 
 def test_a_saved_model_is_replaced(model, files, tmp_path):
@@ -185,6 +188,21 @@ def test_what_cannot_be(files, given, message):
     with pytest.raises((ConfigError, DataError), match=message) as raised:
         fit_tables(*files, **given)
     assert "--" not in str(raised.value)
+
+
+def test_a_method_is_tried_once():
+    assert FitOptions(methods=("fcn", "graphmix", "fcn")).methods == ("fcn", "graphmix")
+    assert FitOptions(methods=["fcn"]).methods == FitOptions(methods="fcn").methods == ("fcn",)
+    with pytest.raises(ConfigError, match="there is no method 'gcn'"):
+        FitOptions(methods="gcn")
+
+
+def test_columns_of_another_type():
+    with pytest.raises(ConfigError, match="`features` must be a dictionary"):
+        Columns(features=["age"])
+    with pytest.raises(ConfigError, match="`ignore` must be a list"):
+        Columns(ignore="age")
+    assert Columns.from_json(Columns(ignore=["age"]).to_json()).ignore == ("age",)
 
 
 def test_it_is_exported():

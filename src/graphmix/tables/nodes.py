@@ -94,7 +94,8 @@ def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
         if is_list(table.column(name)):
             raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and weights are single values")
         if named.count(name) > 1:
-            raise DataError(f"{table.name}: column {name!r} cannot have two roles; name a column for each")
+            roles = "ids, labels, split, ends, weights"
+            raise DataError(f"{table.name}: column {name!r} cannot have two roles; name a column for each of {roles}")
     return frozenset(named)
 
 

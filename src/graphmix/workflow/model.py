@@ -250,10 +250,10 @@ def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, 
 
 def _open(folder: Path) -> None:
     """Make a folder to save into, unless it holds other files than those of a saved model."""
-    make_folder(folder)
-    names = [path.name for path in folder.iterdir()]
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
-    check_no_other_files(folder, (MODEL, METRICS, *own))
+    check_no_other_files(folder, (MODEL, METRICS, *own), "folder")
+    make_folder(folder)
 
 
 def _json_bytes(value: Any) -> bytes:
