@@ -1,5 +1,7 @@
 """fit_tables: the same model from files and from memory, with or without a folder, watched or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -89,6 +91,9 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
     assert loaded.predict().columns == model.predict().columns
     assert loaded.metrics == model.metrics
     assert loaded.notes == model.notes == model.problem.notes
+    failed = replace(model, stored_metrics=replace(model.metrics, failures=("fcn was left out",)))
+    failed.save(tmp_path / "failed")
+    assert load_model(tmp_path / "failed").failures == failed.failures == ("fcn was left out",)
     fit_tables(*files, label="topic", out=tmp_path / "fitted", options=OPTIONS, **QUICK)
     saved, fitted = tree(tmp_path / "saved"), tree(tmp_path / "fitted")
     # The folder of a fit has the files of a saved model, and what was tried besides.

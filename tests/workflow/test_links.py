@@ -149,7 +149,7 @@ def test_labels_in_no_part_of_the_split_are_noted(tmp_path):
     lines = [f"u{n % 6},u{n * n % 5},{('good', 'bad')[n % 2]},{part[n // 2 % 4]}" for n in range(24)]
     (tmp_path / "links.csv").write_text("\n".join(["who,whom,rating,part", *lines]))
     problem = read_problem(None, tmp_path / "links.csv", Columns(link_label="rating", split="part"))
-    assert "6 labels are in no part of the split, and are not used" in problem.notes
+    assert "6 labels are in no part of the split and not used" in problem.notes
 
 
 def test_columns_are_looked_for_in_both_tables(tables):

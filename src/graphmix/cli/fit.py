@@ -18,6 +18,8 @@ from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
 from graphmix.tables.kinds import KINDS
 from graphmix.training.methods import fit_methods
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.options import FitOptions
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -96,11 +98,15 @@ def fit(
         ),
     ] = False,
     target_accuracy: Annotated[
-        float, _option("Abstain where the accuracy would be lower (default: 0.9).", OUTCOME)
-    ] = 0.9,
+        float,
+        _option(f"Abstain where the accuracy would be lower (default: {FitOptions.target_accuracy}).", OUTCOME),
+    ] = FitOptions.target_accuracy,
     coverage: Annotated[
-        float, _option("How often a prediction set must contain the correct class (default: 0.9).", OUTCOME)
-    ] = 0.9,
+        float,
+        _option(
+            f"How often a prediction set must contain the correct class (default: {FitOptions.coverage}).", OUTCOME
+        ),
+    ] = FitOptions.coverage,
     predictions: Annotated[
         Path | None, _option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
@@ -111,9 +117,6 @@ def fit(
     **settings: Any,
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
-    from graphmix.workflow.columns import Columns
-    from graphmix.workflow.options import FitOptions
-
     require_files(nodes, edges)
     chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(

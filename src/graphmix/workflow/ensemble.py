@@ -1,6 +1,5 @@
 """Ensemble: the networks of one method, averaged and calibrated."""
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,12 +22,12 @@ from graphmix.evaluation.calibration import (
 from graphmix.evaluation.heldout import HeldOut, ensemble
 from graphmix.models import BACKBONES
 from graphmix.streams import Streams
+from graphmix.tables.stored import positive
 from graphmix.training import Config
 from graphmix.training.loop import predict_proba
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import Candidate
 from graphmix.workflow.options import check_methods, check_shares
-from graphmix.workflow.problem import stored_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ class Ensemble:
         """
         (method,) = check_methods(described["method"])
         config = Config.from_dict(described["config"])
-        temperature = stored_share(described, "temperature", math.inf)
+        temperature = positive(described, "temperature")
         made = cls(method, config, graph.class_names or (), weights, held[method], temperature)
         made._check_weights(graph.num_features)
         return made

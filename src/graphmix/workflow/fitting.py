@@ -17,7 +17,7 @@ from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import PREDICTIONS, begin, check_free
+from graphmix.workflow.folder import PREDICTIONS, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
@@ -99,7 +99,7 @@ def fit_tables(
             raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
         with tempfile.TemporaryDirectory() as folder:
             return _fit_into(Path(folder) / "model", (nodes, edges), columns, options, watch, settings)
-    check_free(Path(out), resume=options.resume)
+    check_folder(Path(out), resume=options.resume)
     return _fit_into(Path(out), (nodes, edges), columns, options, watch, settings)
 
 
@@ -188,7 +188,6 @@ def fit_problem(
             held=held_by_method(candidates),
             target_accuracy=options.target_accuracy,
             coverage=options.coverage,
-            failures=tuple(failures),
             stored_metrics=metrics,
         )
         model.write_into(folder)

@@ -22,7 +22,7 @@ from graphmix.tables.table import Table, counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
-from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name, unused_labels
+from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
 
 _USERS = "users"
 _ENDS = ("source", "target")
@@ -65,14 +65,14 @@ class LinkProblem(Problem):
             (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
         )
         classes, y = number_classes(links.labels)
-        split = None if links.split is None else given_split(links.table.name, links.split, y)
+        split, unused = given_split(links.table.name, links.split, y)
         x = link_features(ends, len(ids), own, user_x)
         return cls(
             graph=_dual_graph(x, ends, y, classes, graph_name(links.table.name)),
             split=split,
             ids=ids,
             columns=columns if users is None else replace(columns, id=users.id_column),
-            notes=tuple(dict.fromkeys([*notes, *unused_labels(split, y), *found, *said])),
+            notes=tuple(dict.fromkeys([*notes, *unused, *found, *said])),
             link_encoders=link_encoders,
             user_encoders=user_encoders,
             user_x=user_x,

@@ -22,12 +22,13 @@ from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
 from graphmix.storage.folders import check_no_other_files, make_folder
 from graphmix.storage.lock import locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
+from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
 from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS
 from graphmix.workflow.predictions import Predictions, tabulate
-from graphmix.workflow.problem import Problem, Source, stored_share
+from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import stored_problem
 from graphmix.workflow.watching import Watcher
 
@@ -56,7 +57,6 @@ class TableModel:
         held: held-out predictions by method; "graphmix-fcn" are those of GraphMix's own FCN.
         target_accuracy: the accuracy below which predictions abstain.
         coverage: the coverage of prediction sets.
-        failures: a sentence for each method that could not be tried.
         estimator: what `GraphMixClassifier` needs besides; None if the model comes from tables.
         stored_metrics: what metrics.json holds, or its path; None if the model has no metrics.
     """
@@ -66,7 +66,6 @@ class TableModel:
     held: dict[str, HeldOut]
     target_accuracy: float
     coverage: float
-    failures: tuple[str, ...] = ()
     estimator: dict[str, Any] | None = None
     stored_metrics: FitMetrics | Path | None = None
 
@@ -163,6 +162,11 @@ class TableModel:
         return read_file(FitMetrics, self.stored_metrics, formats.METRICS)
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """A sentence for each method that could not be tried."""
+        return () if self.metrics is None else self.metrics.failures
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was found in the tables and done with them, in sentences."""
         return self.problem.notes if self.metrics is None else self.metrics.notes
@@ -220,8 +224,8 @@ def _assemble(
         ensemble=Ensemble.from_parts(described, tensors["weights"], held, problem.graph),
         problem=problem,
         held=held,
-        target_accuracy=stored_share(described, "target_accuracy"),
-        coverage=stored_share(described, "coverage"),
+        target_accuracy=positive(described, "target_accuracy", below=1),
+        coverage=positive(described, "coverage", below=1),
         estimator=estimator,
         stored_metrics=metrics if metrics.exists() else None,
     )

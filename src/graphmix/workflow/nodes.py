@@ -1,6 +1,5 @@
 """NodeProblem: nodes to classify, from a table of nodes and a table of edges."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from graphmix.errors import DataError
 from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
@@ -27,8 +27,6 @@ from graphmix.workflow.problem import (
     Stage,
     given_split,
     graph_name,
-    stored_share,
-    unused_labels,
 )
 
 _POINT = re.compile(r"[0-9]+\.0")
@@ -71,8 +69,8 @@ class NodeProblem(Problem):
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
-        split = None if table.split is None else given_split(table.table.name, table.split, y)
-        notes += [*unused_labels(split, y), *matched.notes, *found]
+        split, unused = given_split(table.table.name, table.split, y)
+        notes += [*unused, *matched.notes, *found]
         return cls(
             graph=graph,
             split=split,
@@ -131,7 +129,7 @@ class NodeProblem(Problem):
             **shared,
             encoders=None if columns is None else Encoders.from_json(columns),
             structural=None if structural is None else Structural.from_json(structural),
-            weight_scale=None if scale is None else stored_share(described, "weight_scale", math.inf),
+            weight_scale=None if scale is None else positive(described, "weight_scale"),
         )
 
     def _read_new(self, nodes: Source) -> NodeTable:

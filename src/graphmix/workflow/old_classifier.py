@@ -10,6 +10,7 @@ from graphmix.storage.description import read_description
 from graphmix.storage.files import parse_tensors, tensors_under
 from graphmix.storage.parts import read_parts
 from graphmix.workflow.columns import Columns
+from graphmix.workflow.options import FitOptions
 
 DESCRIPTION = "classifier.json"
 _FORMAT = 1
@@ -40,8 +41,8 @@ def describe(folder: Path) -> dict[str, Any]:
         "columns": Columns().to_json(),
         "split": None,
         "weight_scale": None,
-        "target_accuracy": 0.9,
-        "coverage": 0.9,
+        "target_accuracy": FitOptions.target_accuracy,
+        "coverage": FitOptions.coverage,
         "estimator": {name: old.get(name) for name in _ESTIMATOR},
     }
 
