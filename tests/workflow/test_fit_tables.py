@@ -108,11 +108,14 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
 
 def test_a_saved_model_is_replaced(model, files, tmp_path):
     model.save(tmp_path)
+    before = load_model(tmp_path)
     other = fit_tables(*files, label="topic", options=FitOptions(methods=("fcn",), device="cpu"), **QUICK)
     other.save(tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.ensemble.method == "fcn"
     assert loaded.metrics.chosen == "fcn"
+    # What was loaded before has its own metrics still.
+    assert before.metrics == model.metrics
     np.testing.assert_array_equal(
         loaded.ensemble.probabilities(loaded.problem.learned), other.ensemble.probabilities(other.problem.learned)
     )

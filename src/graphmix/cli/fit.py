@@ -220,5 +220,5 @@ def outcome_lines(metrics: "FitMetrics") -> list[str]:
             f"levels so chosen, {abstention.accuracy:.1f} % of other {judged} were predicted correctly."
         )
     if metrics.test is not None:
-        lines.append(f"On {metrics.test.nodes:,} test nodes, looked at last: {metrics.test.accuracy:.1f} %.")
+        lines.append(f"On {metrics.test.nodes:,} test labels, looked at last: {metrics.test.accuracy:.1f} %.")
     return lines

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ class TableModel:
         target_accuracy: the accuracy below which predictions abstain.
         coverage: the coverage of prediction sets.
         estimator: what `GraphMixClassifier` needs besides; None if the model comes from tables.
-        stored_metrics: what metrics.json holds, or its path; None if the model has no metrics.
+        stored_metrics: what metrics.json holds, or why it cannot be read; None if the model has no metrics.
     """
 
     ensemble: Ensemble
@@ -67,7 +66,7 @@ class TableModel:
     target_accuracy: float
     coverage: float
     estimator: dict[str, Any] | None = None
-    stored_metrics: FitMetrics | Path | None = None
+    stored_metrics: FitMetrics | RunError | None = None
 
     def __repr__(self) -> str:
         rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
@@ -150,16 +149,16 @@ class TableModel:
         write_json(folder / METRICS, to_json(self.metrics))
         write_parts(folder / MODEL, described, contents)
 
-    @cached_property
+    @property
     def metrics(self) -> FitMetrics | None:
         """How good the methods are, as metrics.json has it; None for a model without.
 
         Raises:
             RunError: the file is damaged.
         """
-        if not isinstance(self.stored_metrics, Path):
-            return self.stored_metrics
-        return read_file(FitMetrics, self.stored_metrics, formats.METRICS)
+        if isinstance(self.stored_metrics, RunError):
+            raise self.stored_metrics
+        return self.stored_metrics
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -204,7 +203,7 @@ def load_model(folder: Path | str) -> TableModel:
     described = old_classifier.describe(folder) if old else _describe(folder)
     try:
         parts = old_classifier.read(folder, described) if old else _read(folder, described)
-        return _assemble(described, *parts, metrics=folder / METRICS)
+        return _assemble(described, *parts, metrics=_read_metrics(folder / METRICS))
     except DAMAGED as error:
         if isinstance(error, RunError):
             raise
@@ -212,7 +211,10 @@ def load_model(folder: Path | str) -> TableModel:
 
 
 def _assemble(
-    described: Any, tensors: Mapping[str, dict[str, Tensor]], texts: Mapping[str, Any], metrics: Path
+    described: Any,
+    tensors: Mapping[str, dict[str, Tensor]],
+    texts: Mapping[str, Any],
+    metrics: FitMetrics | RunError | None,
 ) -> TableModel:
     """Put a model together, validating every part."""
     problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
@@ -227,8 +229,16 @@ def _assemble(
         target_accuracy=positive(described, "target_accuracy", below=1),
         coverage=positive(described, "coverage", below=1),
         estimator=estimator,
-        stored_metrics=metrics if metrics.exists() else None,
+        stored_metrics=metrics,
     )
+
+
+def _read_metrics(path: Path) -> FitMetrics | RunError | None:
+    """Read metrics.json if it is there; predictions do not need it, so an error is kept until somebody asks."""
+    try:
+        return read_file(FitMetrics, path, formats.METRICS) if path.exists() else None
+    except RunError as error:
+        return error
 
 
 def _describe(folder: Path) -> dict[str, Any]:
