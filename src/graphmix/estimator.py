@@ -21,7 +21,7 @@ from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import held_by_method, try_method
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.foreign import Given, given_split, read_edges, read_graph, read_mask, visible_labels
+from graphmix.workflow.foreign import Given, read_edges, read_graph, read_mask, split_by_mask, visible_labels
 from graphmix.workflow.labels import number_classes, read_labels
 from graphmix.workflow.model import DAMAGED, TableModel, load_model
 from graphmix.workflow.nodes import NodeProblem
@@ -125,7 +125,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         graph = self._build(x, given, numbers, classes)
         config = estimator_config(graph, self.get_params(deep=False), self._seed())
         val = given.val if val_mask is None else val_mask
-        split = None if val is None else given_split(numbers, val)
+        split = None if val is None else split_by_mask(numbers, val)
         folds = fold_split(graph, config.trials, config.seed) if split is None else split
         candidate = try_method(self.method, graph, folds, config, device=self.device)
         ensemble = Ensemble.from_candidate(candidate, config, graph.class_names or ())
@@ -277,7 +277,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.classes_, self.graph_, self.model_, self.table_model_ = classes, graph, ensemble, model
 
     def _check_parameters(self) -> None:
-        check_methods((self.method,))
+        check_methods(self.method)
         for name in ("normalise", "calibrate"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ConfigError(f"`{name}` must be True or False, not {getattr(self, name)!r}")

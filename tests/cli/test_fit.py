@@ -335,6 +335,11 @@ def test_predictions_never_replace_a_file(tables):
     assert (tables / "nodes.csv").read_text().startswith("id,topic")
 
 
+def test_a_place_for_predictions_is_looked_for_before_training(tables):
+    for options in ([], ["--resume"]):
+        one_sentence(tables, fit(tables, *options, "--predictions", tables / "no" / "p.csv"), "p.csv", "does not exist")
+
+
 def test_predictions_beside_the_model_or_in_it(tables):
     stored, _ = fitted_elsewhere(tables, "out.tsv")
     assert (tables / "out.tsv").read_text().startswith("id\tlabel\t")

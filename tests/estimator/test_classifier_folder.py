@@ -158,7 +158,7 @@ def test_a_folder_of_something_else_is_left_alone(fitted, tmp_path):
     with pytest.raises(RunError, match=r"holds other files \(thesis\.tex\)"):
         fitted.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    with pytest.raises(RunError, match="cannot be made"):
+    with pytest.raises(RunError, match="is a file; choose another `folder`"):
         fitted.save(tmp_path / "thesis.tex")
     with pytest.raises(RunError, match="is not a model's folder"):
         GraphMixClassifier.load(tmp_path)

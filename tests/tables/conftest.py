@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphmix.tables import read_table
+from graphmix.tables.files import read_table
 
 
 @pytest.fixture

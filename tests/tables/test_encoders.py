@@ -13,7 +13,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmix.data import load
 from graphmix.errors import DataError
-from graphmix.tables import KINDS, Encoders, Table, choose_kinds, read_table
+from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.files import read_table
+from graphmix.tables.kinds import KINDS
+from graphmix.tables.table import Table
 
 
 def encoded(table, **kinds):
@@ -32,18 +36,18 @@ def test_numbers_have_mean_0_and_deviation_1(column):
     assert encoders.feature_names == ["it"]
     assert found.x.dtype == np.float32
     assert found.x.toarray().tolist() == [[-1], [1], [-1], [1]]
-    assert found.notes == ()
+    assert found.notes == []
 
 
 def test_missing_wrong_and_huge_numbers_count_as_the_mean_and_are_said(column):
     encoders, found = encoded(column("1", "3", "", "1e308", "n.d.", "inf"), it="number")
     assert encoders.feature_names == ["it", "it is missing"]
     assert found.x.toarray().tolist() == [[-1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
-    assert found.notes == (
+    assert found.notes == [
         "column 'it': 1 cell counted as missing: not a number (first 'n.d.', table.tsv line 6)",
         "column 'it': 2 cells counted as missing: beyond 1e+30 (first '1e308', table.tsv line 5)",
         "column 'it': 1 cell is missing; the mean is used",
-    )
+    ]
 
 
 def test_missing_numbers_that_training_had_not_are_the_mean(column):
@@ -67,7 +71,7 @@ def test_embeddings_are_scaled_place_by_place(column):
     encoders, found = encoded(column("[1, 10, 0.5, 3]", "[3, 30, 0.5, 1]", ""), it="embedding")
     assert encoders.feature_names == ["it[0]", "it[1]", "it[2]", "it[3]"]
     np.testing.assert_allclose(found.x.toarray(), [[-0.5, -0.5, 0, 0.5], [0.5, 0.5, 0, -0.5], [0, 0, 0, 0]])
-    assert found.notes == ("column 'it': 1 row with missing numbers; the mean is used",)
+    assert found.notes == ["column 'it': 1 row with missing numbers; the mean is used"]
     with pytest.raises(
         DataError, match=r"^table.tsv line 3: the list in column 'it' has 1 number, not 4 as the others"
     ):
@@ -100,19 +104,18 @@ def test_categories_are_ones_and_rare_ones_are_pooled(column):
     assert encoders.feature_names == ["it=x", "it=y", "it=(other)"]
     assert found.x.toarray().argmax(axis=1)[[0, 1, 2, 4, 5, 6, 7]].tolist() == [0, 1, 0, 1, 2, 2, 0]
     assert found.x.toarray().sum(axis=1).tolist() == [1, 1, 1, 0, 1, 1, 1, 1]
-    assert found.unseen == {"it": 2}
-    assert found.notes == (
+    assert found.notes == [
         "column 'it': 2 cells with a rare or new category; pooled as (other)",
         "column 'it': 1 cell is missing; all features 0",
-    )
+    ]
 
 
 def test_new_categories_are_zero_where_there_were_no_rare_ones(column):
     encoders, found = encoded(column("x", "y", "x", "y"), it="category")
-    assert not found.unseen
+    assert not found.notes
     again = encoders.encode(column("y", "new"))
     assert again.x.toarray().tolist() == [[0, 1], [0, 0]]
-    assert again.unseen == {"it": 1}
+    assert again.notes == ["column 'it': 1 cell with a rare or new category; all features 0"]
 
 
 def test_at_most_100_categories_are_kept():
@@ -120,7 +123,8 @@ def test_at_most_100_categories_are_kept():
     table = in_memory(it=[f"c{number}" for number in range(120) for _ in range(number + 2)])
     encoders, found = encoded(table, it="category")
     assert set(encoders.feature_names) == {f"it=c{number}" for number in range(20, 120)} | {"it=(other)"}
-    assert found.unseen == {"it": sum(number + 2 for number in range(20))}
+    rare = sum(number + 2 for number in range(20))
+    assert found.notes == [f"column 'it': {rare} cells with a rare or new category; pooled as (other)"]
 
 
 def test_categories_of_fewer_than_a_thousandth_are_pooled():
@@ -155,15 +159,14 @@ def test_keywords_are_counted_once_and_rows_sum_to_1(column, cells):
     third = np.float32(1 / 3)
     expected = [[0.5, 0.5, 0, 0], [third, third, third, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0.5, 0, 0, 0.5]]
     np.testing.assert_array_equal(found.x.toarray(), np.array(expected, np.float32))
-    assert not found.unseen
+    assert not found.notes
 
 
 def test_one_keyword_in_a_new_file_is_still_split(column):
     encoders, _ = encoded(column("a|b", "b|a"), it="tokens")
     again = encoders.encode(column("a", "a", "a|b", "c"))
     assert again.x.toarray().tolist() == [[1, 0], [1, 0], [0.5, 0.5], [0, 0]]
-    assert again.unseen == {"it": 1}
-    assert again.notes == ("column 'it': 1 word is rare or new and left out",)
+    assert again.notes == ["column 'it': 1 word is rare or new and left out"]
 
 
 @given(st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=20))
@@ -209,7 +212,8 @@ def test_text_is_scikit_learns_tf_idf(rows):
     again = encoders.encode(in_memory(it=fresh))
     np.testing.assert_allclose(again.x.toarray(), oracle.transform(fresh).toarray()[:, order], rtol=1e-6)
     unknown = sum(word not in oracle.vocabulary_ for text in fresh for word in oracle.build_analyzer()(text))
-    assert again.unseen.get("it", 0) == unknown
+    said = "word is" if unknown == 1 else "words are"
+    assert again.notes == [f"column 'it': {unknown} {said} rare or new and left out"] * (unknown > 0)
 
 
 def test_only_the_most_frequent_words_are_kept(monkeypatch):
@@ -225,7 +229,7 @@ def test_a_column_without_common_words_gives_no_features(column, kind):
     encoders, found = encoded(column("one", "two", "three"), it=kind)
     assert encoders.width == 0
     assert found.x.shape == (3, 0)
-    assert found.notes == ("column 'it': no word occurs in two rows, so the column gives no features",)
+    assert found.notes == ["column 'it': no word occurs in two rows, so the column gives no features"]
 
 
 MIXED = """id,when,place,what,keys,vector

@@ -8,8 +8,10 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import KINDS, Encoders, choose_kinds, read_table
-from graphmix.tables.kinds import column_class
+from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.files import read_table
+from graphmix.tables.kinds import KINDS, column_class
 
 WORDS = ["the cat sat on the mat", "a dog ate the cat", "no mat for the dog", "all the cats are grey"]
 
@@ -192,7 +194,7 @@ def test_the_kinds_are_listed_without_waiting_for_numpy():
         "import sys, types, pathlib, importlib.util\n"
         "place = importlib.util.find_spec('graphmix').submodule_search_locations\n"
         "package = types.ModuleType('graphmix'); package.__path__ = list(place); sys.modules['graphmix'] = package\n"
-        "from graphmix.tables import KINDS\n"
+        "from graphmix.tables.kinds import KINDS\n"
         "print(len(KINDS), sorted({'numpy', 'scipy', 'torch', 'pyarrow'} & set(sys.modules)))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import EdgeTable, match, read_edges
+from graphmix.tables.edges import EdgeTable, match, read_edges
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def edges(write):
 )
 def test_the_ends_columns_are_found_or_named(edges, header, named, ends):
     table = edges(f"{header}\n1,2,3\n", **named)
-    assert (table.source_column, table.target_column) == ends
+    assert set(ends) <= table.used
     cells = dict(zip(header.split(","), "123", strict=True))
     assert (table.source.to_pylist(), table.target.to_pylist()) == ([cells[ends[0]]], [cells[ends[1]]])
 
@@ -133,7 +133,7 @@ def test_a_point_and_zero_after_whole_numbers_does_not_matter(edges):
 def test_matching_is_looking_up(pairs, ids):
     source, target = ([f"{'abcdefg'[pair[end]]}" for pair in pairs] for end in (0, 1))
     arrays = (pa.array(end, pa.large_string()) for end in (source, target))
-    found = match(ids, EdgeTable(None, *arrays, None, "s", "t", None), ignore_unknown=True)
+    found = match(ids, EdgeTable(None, *arrays, None, None, frozenset("st")), ignore_unknown=True)
     expected = [row for row, ends in enumerate(zip(source, target, strict=True)) if set(ends) <= set(ids)]
     assert found.kept.tolist() == expected
     assert [ids[node] for node in found.pairs[0]] == [source[row] for row in expected]

@@ -11,16 +11,12 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import (
-    Encoders,
-    checksum,
-    choose_kinds,
-    match,
-    read_edges,
-    read_labeled_links,
-    read_nodes,
-    read_table,
-)
+from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.edges import match, read_edges
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.files import checksum, read_table
+from graphmix.tables.links import read_labeled_links
+from graphmix.tables.nodes import read_nodes
 
 pd = pytest.importorskip("pandas")
 

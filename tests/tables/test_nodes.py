@@ -5,7 +5,7 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import check_class_names, check_classes, read_nodes
+from graphmix.tables.nodes import check_classes, read_nodes
 
 TOY = "title,id,topic,part\nx,b,AI,train\ny,a, DB ,VAL\nz,NA,,\nw,7,NA,Test\nv, 08 ,AI,valid\n"
 
@@ -16,7 +16,7 @@ def test_ids_labels_and_split(write):
     assert nodes.labels == ["AI", "DB", None, None, "AI"]
     assert nodes.split == ["train", "val", None, "test", "val"]
     assert nodes.used == {"id", "topic", "part"}
-    assert check_classes(nodes) == ["1 class has a single label, too few to train and validate on: 'DB'"]
+    assert check_classes(nodes.labels, "here") == ["1 class has a single label, too few to train and validate on: 'DB'"]
 
 
 def test_without_labels_every_node_is_unlabeled(write):
@@ -76,7 +76,7 @@ def test_other_numbers_keep_their_fraction(tmp_path):
         ("id,l\na,1\n", {"id": "x"}, "table.csv has no column 'x'; it has 'id', 'l'$"),
         ("id,l\na,1\n", {"label": "x"}, "table.csv has no column 'x'"),
         ("id,l\na,1\n", {"split": "x"}, "table.csv has no column 'x'"),
-        ("id,l\na,1\n", {"id": "id", "label": "id"}, "column 'id' cannot be ids, labels and split at once"),
+        ("id,l\na,1\n", {"id": "id", "label": "id"}, "column 'id' cannot have two roles"),
         ("l\n1\n", {"label": "l"}, "table.csv has no column left for the nodes' ids"),
         (
             "id,s\na,train\nb,rest\n",
@@ -107,7 +107,7 @@ def test_a_label_column_that_is_an_id_column_is_named(write):
     nodes = read_nodes(write("key,id\n" + "".join(f"k{row},i{row}\n" for row in range(9))), id="key", label="id")
     message = "table.csv: column 'id' has 9 classes for 9 labeled rows; it looks like an id or a number, not a class$"
     with pytest.raises(DataError, match=message):
-        check_classes(nodes)
+        check_classes(nodes.labels, "table.csv: column 'id'")
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_a_label_column_that_is_an_id_column_is_named(write):
 )
 def test_labels_that_cannot_be_learned_are_refused(labels, message):
     with pytest.raises(DataError, match=message):
-        check_class_names(labels, "here")
+        check_classes(labels, "here")
 
 
 def test_many_classes_are_fine_while_each_has_labels():
-    assert check_class_names([f"c{number % 10_000}" for number in range(20_000)], "here") == []
+    assert check_classes([f"c{number % 10_000}" for number in range(20_000)], "here") == []
     # Two nodes of two classes: too few to call it an id.
-    assert check_class_names(["a", "b"], "here") == [
+    assert check_classes(["a", "b"], "here") == [
         "2 classes have a single label, too few to train and validate on: 'a', 'b'"
     ]
-    (note,) = check_class_names([f"c{number}" for number in range(7)] + ["x"] * 9, "here")
+    (note,) = check_classes([f"c{number}" for number in range(7)] + ["x"] * 9, "here")
     assert note.endswith("on: 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more")

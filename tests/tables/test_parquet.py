@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from graphmix.errors import DataError
 from graphmix.tables import parquet as reader
-from graphmix.tables import read_table
+from graphmix.tables.files import read_table
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphmix.errors import DataError
-from graphmix.tables import checked_text, delimited, read_table
+from graphmix.tables import checked_text, delimited
+from graphmix.tables.files import read_table
 
 TOY = {"a": ["1", "x y"], "b": ["", "é"]}
 
@@ -100,6 +101,7 @@ def test_rows_are_named_by_their_lines(table, content, where):
         ("a,b\n1,2\n".encode("utf-16-le"), "has a NUL byte.*`encoding` to utf-16$"),
         ("a" * 200_000 + ",b\n1,2\n", "table.csv: its first line is not a header"),
         (",".join(f"column{number}" for number in range(150_000)), "table.csv: its header is longer than 1 MiB$"),
+        (",".join(f"{'列' * 12}{number}" for number in range(40_000)), "table.csv: its header is longer than 1 MiB$"),
     ],
 )
 def test_what_is_wrong_is_named(write, content, message):
@@ -326,6 +328,7 @@ _BYTES = st.lists(
     name=st.sampled_from(["any.csv", "any.tsv", "any.txt", "any.csv.gz"]),
     piece=st.sampled_from([8, 2**20]),
 )
+@example(content=b"aa\xef\xbb\xbf\xef\xbb\xbf\xff\na", name="any.csv", piece=8)
 def test_any_bytes_are_a_table_or_a_sentence(tmp_path_factory, content, name, piece):
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)

@@ -104,7 +104,8 @@ def test_a_suggestion_says_why():
     labeled, middle = np.arange(6) == 1, np.arange(6) == 0
     [suggestion] = next_labels(graph, probabilities, labeled, 1, middle)
     assert suggestion.reason == (
-        "55% AI, 45% Theory; 2 of its 3 neighbours have no label, nor do 3 nodes within two steps, 1 of them below 70%"
+        "55% AI, 45% Theory; 2 of its 3 neighbours have no label; "
+        "of the nodes within two steps 3 have none, 1 of them below 70%"
     )
 
 

@@ -11,7 +11,7 @@ from graphmix.evaluation.heldout import HeldOut
 from graphmix.models import BACKBONES
 from graphmix.streams import Streams
 from graphmix.training import Config
-from graphmix.workflow.candidates import PROPAGATION, try_method
+from graphmix.workflow.candidates import try_method
 from graphmix.workflow.ensemble import Ensemble
 
 LABELS = np.zeros(40, dtype=np.int64)
@@ -23,7 +23,7 @@ NEW = np.array([[0.95, 0.05], [0.7, 0.3], [0.45, 0.55]])
 def model(probabilities=CONFIDENT, labels=LABELS, temperature=1.0):
     right = (probabilities.argmax(axis=1) == labels).astype(float)
     held = HeldOut(np.arange(len(labels)), labels, probabilities, right)
-    return Ensemble(PROPAGATION, Config(), ("a", "b"), {}, held, temperature)
+    return Ensemble("label-propagation", Config(), ("a", "b"), {}, held, temperature)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """fit_tables: the same model from files and from memory, with or without a folder, watched or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -89,22 +91,31 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
     assert loaded.predict().columns == model.predict().columns
     assert loaded.metrics == model.metrics
     assert loaded.notes == model.notes == model.problem.notes
+    failed = replace(model, stored_metrics=replace(model.metrics, failures=("fcn was left out",)))
+    failed.save(tmp_path / "failed")
+    assert load_model(tmp_path / "failed").failures == failed.failures == ("fcn was left out",)
     fit_tables(*files, label="topic", out=tmp_path / "fitted", options=OPTIONS, **QUICK)
     saved, fitted = tree(tmp_path / "saved"), tree(tmp_path / "fitted")
     # The folder of a fit has the files of a saved model, and what was tried besides.
     assert [name for name in saved if saved[name] != fitted[name]] == ["metrics.json"]
     assert {name.split("/")[0] for name in fitted} - saved.keys() == {"candidates", "config.json", "predictions.csv"}
-    with pytest.raises(RunError, match=r"holds other files \(candidates\)"):
+    with pytest.raises(RunError, match=r"holds other files \(candidates\)") as raised:
         model.save(tmp_path / "fitted")
+    assert "another `folder`" in str(raised.value)
+    with pytest.raises(RunError, match="is a file"):
+        model.save(files[0])
 
 
 def test_a_saved_model_is_replaced(model, files, tmp_path):
     model.save(tmp_path)
+    before = load_model(tmp_path)
     other = fit_tables(*files, label="topic", options=FitOptions(methods=("fcn",), device="cpu"), **QUICK)
     other.save(tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.ensemble.method == "fcn"
     assert loaded.metrics.chosen == "fcn"
+    # What was loaded before has its own metrics still.
+    assert before.metrics == model.metrics
     np.testing.assert_array_equal(
         loaded.ensemble.probabilities(loaded.problem.learned), other.ensemble.probabilities(other.problem.learned)
     )
@@ -185,6 +196,21 @@ def test_what_cannot_be(files, given, message):
     with pytest.raises((ConfigError, DataError), match=message) as raised:
         fit_tables(*files, **given)
     assert "--" not in str(raised.value)
+
+
+def test_a_method_is_tried_once():
+    assert FitOptions(methods=("fcn", "graphmix", "fcn")).methods == ("fcn", "graphmix")
+    assert FitOptions(methods=["fcn"]).methods == FitOptions(methods="fcn").methods == ("fcn",)
+    with pytest.raises(ConfigError, match="there is no method 'gcn'"):
+        FitOptions(methods="gcn")
+
+
+def test_columns_of_another_type():
+    with pytest.raises(ConfigError, match="`features` must be a dictionary"):
+        Columns(features=["age"])
+    with pytest.raises(ConfigError, match="`ignore` must be a list"):
+        Columns(ignore="age")
+    assert Columns.from_json(Columns(ignore=["age"]).to_json()).ignore == ("age",)
 
 
 def test_it_is_exported():

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.storage.description import OWN, description_checksum
-from graphmix.workflow.folder import begin, check_free
+from graphmix.workflow.folder import begin, check_folder
 from graphmix.workflow.model import load_model
 from graphmix.workflow.output import OutputTable
 from graphmix.workflow.predictions import tabulate
@@ -225,13 +225,13 @@ def test_an_unsigned_change_is_always_refused(mutable, fitted, data):
 
 
 def test_where_a_fit_may_begin(tmp_path, model):
-    check_free(tmp_path / "new")
+    check_folder(tmp_path / "new")
     (tmp_path / "empty").mkdir()
-    check_free(tmp_path / "empty")
+    check_folder(tmp_path / "empty")
     # What a write that was killed left does not count.
     (tmp_path / "empty" / ".config.json.abc.part").write_text("half")
     (tmp_path / "empty" / ".lock").write_text("")
-    check_free(tmp_path / "empty")
+    check_folder(tmp_path / "empty")
     (tmp_path / "file").write_text("")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.doc").write_text("")
@@ -241,11 +241,11 @@ def test_where_a_fit_may_begin(tmp_path, model):
         ("model", "holds a finished model"),
     ):
         with pytest.raises(RunError, match=part):
-            check_free(tmp_path / name)
+            check_folder(tmp_path / name)
     (model / "model.json").unlink()
     with pytest.raises(RunError, match="holds an unfinished fit; use `resume` to continue"):
-        check_free(model)
-    check_free(model, resume=True)
+        check_folder(model)
+    check_folder(model, resume=True)
 
 
 def stop(folder, asked, *written):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graphmix.errors import GraphMixError
-from graphmix.tables import KINDS
+from graphmix.tables.kinds import KINDS
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.links import LinkProblem

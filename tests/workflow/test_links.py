@@ -90,6 +90,9 @@ def test_links_that_come_later(tables, tmp_path):
     x = x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()
     np.testing.assert_array_equal(x[30:, :6], [[0.5, 0, 0, 0, 0, 0], [0] * 6, [0, 1, 0, 0, 0, 0]])
     assert any("2 users are new" in note for note in grown.notes)
+    (tmp_path / "users.csv").write_text(USERS)
+    notes = stored.problem.grow(tmp_path / "users.csv", later).notes
+    assert any("table of nodes is not used" in note for note in notes)
     probabilities = stored.ensemble.probabilities(grown.graph)
     assert np.isfinite(probabilities).all()
     assert probabilities.shape == (33, 2)
@@ -139,6 +142,14 @@ def test_a_table_of_users_must_have_them_all(tables, tmp_path):
     (tmp_path / "few.csv").write_text("name,age\nu0,1\nu1,2\n")
     with pytest.raises(DataError, match=r"links.csv line 4: 'u2' is not among the nodes of few.csv"):
         read_problem(tmp_path / "few.csv", tables / "links.csv", Columns(link_label="rating"))
+
+
+def test_labels_in_no_part_of_the_split_are_noted(tmp_path):
+    part = ("train", "val", "test", "")
+    lines = [f"u{n % 6},u{n * n % 5},{('good', 'bad')[n % 2]},{part[n // 2 % 4]}" for n in range(24)]
+    (tmp_path / "links.csv").write_text("\n".join(["who,whom,rating,part", *lines]))
+    problem = read_problem(None, tmp_path / "links.csv", Columns(link_label="rating", split="part"))
+    assert "6 labels are in no part of the split and not used" in problem.notes
 
 
 def test_columns_are_looked_for_in_both_tables(tables):

@@ -45,11 +45,13 @@ def test_what_a_graph_is_called(name, called):
 
 
 def test_a_split_leaves_unlabeled_rows_out():
-    split = given_split("n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]))
+    split, notes = given_split("n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]))
     assert split.train.tolist() == [[True, False, False, False, False]]
     assert split.val.tolist() == [[False, True, False, False, False]]
     assert split.test.tolist() == [[False, False, True, False, False]]
     assert not split.held_out
+    assert notes == ["1 label is in no part of the split and not used"]
+    assert given_split("n.csv", None, np.array([0, 1])) == (None, [])
     with pytest.raises(DataError, match="no labeled row has 'val' in the `split` column"):
         given_split("n.csv", ["train", "val"], np.array([0, -1]))
 
@@ -115,7 +117,7 @@ def test_structural_features_come_from_the_edges_that_count(read):
     ("columns", "part"),
     [
         ({"link_label": "y"}, "not both: give `label` or `link_label`"),
-        ({"split": "y"}, "cannot be ids, labels and split at once"),
+        ({"split": "y"}, "cannot have two roles"),
         ({"features": {"x": None}}, "has no column 'x'"),
         ({"features": {"y": None}}, "already holds ids, labels"),
         ({"ignore": ("x",)}, "has no column 'x'"),

@@ -36,6 +36,8 @@ def advise(
     if count < 1:
         raise ConfigError(f"`count` must be at least 1, not {count}")
     require_model(model)
+    if out is not None and out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; choose a folder as `out`")
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 
@@ -47,7 +49,10 @@ def advise(
         out.mkdir(parents=True, exist_ok=True)
         advice.label_next.write(out / "label_next.csv")
         advice.suspects.write(out / "suspects.csv")
-    _show("Label these next", advice.label_next, ("predicted", "reason"))
+    if len(advice.label_next):
+        _show("Label these next", advice.label_next, ("predicted", "reason"))
+    else:
+        output.print("Everything has a label: there is nothing to label next.")
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
     else:

@@ -16,7 +16,10 @@ from graphmix.errors import ConfigError
 from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
-from graphmix.tables import KINDS
+from graphmix.tables.kinds import KINDS
+from graphmix.training.methods import fit_methods
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.options import FitOptions
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -86,7 +89,7 @@ def fit(
     encoding: Annotated[str, _option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
     methods: Annotated[
         str | None,
-        _option("Methods to try, comma-separated (default: graphmix,supervised,label-propagation,fcn).", TRAINING),
+        _option(f"Methods to try, comma-separated (default: {','.join(fit_methods())}).", TRAINING),
     ] = None,
     balanced: Annotated[
         bool,
@@ -95,11 +98,15 @@ def fit(
         ),
     ] = False,
     target_accuracy: Annotated[
-        float, _option("Abstain where the accuracy would be lower (default: 0.9).", OUTCOME)
-    ] = 0.9,
+        float,
+        _option(f"Abstain where the accuracy would be lower (default: {FitOptions.target_accuracy}).", OUTCOME),
+    ] = FitOptions.target_accuracy,
     coverage: Annotated[
-        float, _option("How often a prediction set must contain the correct class (default: 0.9).", OUTCOME)
-    ] = 0.9,
+        float,
+        _option(
+            f"How often a prediction set must contain the correct class (default: {FitOptions.coverage}).", OUTCOME
+        ),
+    ] = FitOptions.coverage,
     predictions: Annotated[
         Path | None, _option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
@@ -110,9 +117,6 @@ def fit(
     **settings: Any,
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
-    from graphmix.workflow.columns import Columns
-    from graphmix.workflow.options import FitOptions
-
     require_files(nodes, edges)
     chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
@@ -177,8 +181,7 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
-    table = Table(title=f"Percent of {metrics.held:,} {judged}", title_justify="left")
+    table = Table(title=f"Percent of {metrics.held:,} {_judged_labels(metrics)}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:
@@ -189,11 +192,15 @@ def outcome_table(metrics: "FitMetrics") -> Table:
     return table
 
 
+def _judged_labels(metrics: "FitMetrics") -> str:
+    return "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
+
+
 def outcome_lines(metrics: "FitMetrics") -> list[str]:
     """Return a sentence each on calibration, prediction sets, abstention and test nodes."""
     calibration, sets, abstention = metrics.calibration, metrics.conformal, metrics.abstention
     before, after = calibration.before.ece, calibration.after.ece
-    judged = "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
+    judged = _judged_labels(metrics)
     lines = [
         f"Calibrated with temperature {calibration.temperature:.2f}: expected calibration error {before:.1f} % "
         f"before, {after:.1f} % after.",
@@ -213,5 +220,5 @@ def outcome_lines(metrics: "FitMetrics") -> list[str]:
             f"levels so chosen, {abstention.accuracy:.1f} % of other {judged} were predicted correctly."
         )
     if metrics.test is not None:
-        lines.append(f"On {metrics.test.nodes:,} test nodes, looked at last: {metrics.test.accuracy:.1f} %.")
+        lines.append(f"On {metrics.test.nodes:,} test labels, looked at last: {metrics.test.accuracy:.1f} %.")
     return lines

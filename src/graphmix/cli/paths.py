@@ -15,4 +15,5 @@ def require_files(*paths: Path | None) -> None:
 def require_model(folder: Path) -> None:
     """Raise a RunError unless a model's folder exists."""
     if not folder.is_dir():
-        raise RunError(f"{folder} is not a model's folder: there is no such folder")
+        found = "it is a file" if folder.exists() else "there is no such folder"
+        raise RunError(f"{folder} is not a model's folder: {found}")

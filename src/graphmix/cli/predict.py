@@ -8,6 +8,7 @@ import typer
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import report, tell
 from graphmix.errors import ConfigError
+from graphmix.workflow.output import check_place
 
 
 def predict(
@@ -35,11 +36,9 @@ def predict(
 
     Without tables, predict that graph again, for example for another target accuracy.
     """
-    from graphmix.workflow.output import check_ending
-
     require_model(model)
     require_files(nodes, edges)
-    check_ending(out)
+    check_place(out, may_exist=True)
     if out.exists() and not force:
         raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
     # Imported here: pyarrow and torch take seconds to import.

@@ -1,6 +1,7 @@
 """JSON and safetensors files, written whole or not at all, and read back with one sentence for what is wrong."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,3 +87,8 @@ def parse_tensors(content: bytes, path: Path) -> "dict[str, Tensor]":
         return load(content)
     except SafetensorError as error:
         raise RunError(f"{path} is damaged: {error}") from error
+
+
+def tensors_under(prefix: str, tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
+    """Return the tensors whose names begin with a prefix, by the rest of the name."""
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -21,22 +21,23 @@ def make_folder(folder: Path) -> None:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from error
 
 
-def check_no_other_files(folder: Path, allowed: Collection[str] = ()) -> None:
+def check_no_other_files(folder: Path, allowed: Collection[str] = (), parameter: str = "out") -> None:
     """Raise RunError if a folder is a file, or holds files of another name; locks and temporary files do not count.
 
     Args:
         folder: may be missing.
         allowed: names that may be there already.
+        parameter: the parameter that the user gave the folder as, for the message.
     """
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise RunError(f"{folder} is a file; choose another `out`")
+        raise RunError(f"{folder} is a file; choose another `{parameter}`")
     other = sorted(
         path.name for path in folder.iterdir() if path.name not in (LOCK, *allowed) and not is_temporary(path.name)
     )
     if other:
-        raise RunError(f"{folder} holds other files ({other[0]}); choose another `out` or an empty folder")
+        raise RunError(f"{folder} holds other files ({other[0]}); choose another `{parameter}` or an empty folder")
 
 
 def first_difference(begun: dict[str, Any], asked: dict[str, Any]) -> str | None:

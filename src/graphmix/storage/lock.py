@@ -45,7 +45,7 @@ def _acquire(folder: Path) -> "BaseFileLock | None":
     try:
         lock.acquire(blocking=False)
     except Timeout as error:
-        raise RunError(f"another process is writing to {folder}; choose another `out`") from error
+        raise RunError(f"another process is writing to {folder}; choose another folder") from error
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror}") from error
     return lock

@@ -26,7 +26,7 @@ from graphmix.results.describe import describe, fingerprint, read_shares, versio
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
-from graphmix.storage.files import read_json, read_tensors, write_json, write_tensors
+from graphmix.storage.files import read_json, read_tensors, tensors_under, write_json, write_tensors
 from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
 from graphmix.storage.lock import locked
 from graphmix.training.config import ADDED, Config
@@ -167,7 +167,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
     try:
         config = Config.from_dict(results)
         curves, weights = read_tensors(folder / CURVES), read_tensors(folder / WEIGHTS)
-        scores = _under(_BEST, curves) or _rounded_scores(results)
+        scores = tensors_under(_BEST, curves) or _rounded_scores(results)
         fit = _build_fit(config, range(config.trials), weights, scores, curves, results["seconds"])
     except (KeyError, TypeError, ValueError, RunError) as error:
         raise RunError(f"{folder} does not hold a complete run: {error}") from error
@@ -239,7 +239,8 @@ def _read_part(path: Path, config: Config) -> Fit:
         held = read_tensors(path)
         scores = {name: held[name] for name in _SCORES}
         trials, seconds = held["trials"].tolist(), held["seconds"].item()
-        return _build_fit(config, trials, _under("weights.", held), scores, _under("curves.", held), seconds)
+        weights, curves = tensors_under("weights.", held), tensors_under("curves.", held)
+        return _build_fit(config, trials, weights, scores, curves, seconds)
     except (KeyError, TypeError, RunError) as error:
         raise RunError(f"{path} is damaged ({error}); delete it, and its trials are trained again") from error
 
@@ -272,7 +273,3 @@ def _rounded_scores(results: Mapping[str, Any]) -> dict[str, Tensor]:
     """The scores of a run that was written before they were stored as tensors: percentages of four digits."""
     shares = {name: read_shares(results[name]) for name in _SCORES if name != "best_epoch"}
     return {"best_epoch": torch.tensor(results["best_epoch"])} | shares
-
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import gzip
 import io
+import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from graphmix.errors import DataError
-from graphmix.tables.checked_text import LARGEST_ROW, PIECE, UTF8, CheckedText, is_gzipped, too_large
+from graphmix.tables.checked_text import LARGEST_ROW, UTF8, CheckedText, is_gzipped, too_large
 from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 BLOCKS = (2**22, LARGEST_ROW)
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
+LONGEST_HEADER = 2**20
+_LINE_BREAK = re.compile(rb"[\r\n]")
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
@@ -71,12 +74,18 @@ def read_delimited(path: Path, ending: str, encoding: str) -> Table:
 
 @contextlib.contextmanager
 def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
-    """Give a file that holds the text in UTF-8, and the first piece of its text.
+    """Give a file that holds the text in UTF-8, and the top of its text, with the whole header.
 
     pyarrow reads in a thread of its own that may outlive the interpreter, so it is given a file, never a Python stream.
     """
     with contextlib.closing(text.pieces()) as pieces:
-        head = next(pieces, b"")
+        head = b""
+        for piece in pieces:
+            head += piece
+            # A line break between two quotes is part of a name.
+            has_header = head.count(b'"') % 2 == 0 and _LINE_BREAK.search(head)
+            if has_header or len(head) > LONGEST_HEADER:
+                break
         if text.is_utf8:
             yield text.path, head
             return
@@ -88,7 +97,7 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
 
 
 def _find_layout(text: CheckedText, head: bytes, ending: str) -> _Layout:
-    """Find the separator and the names of the columns in the first piece of a file."""
+    """Find the separator and the names of the columns in the top of a file."""
     path, decoded = text.path, head.decode(UTF8, errors="ignore")
     if not decoded.strip():
         raise DataError(f"{path} is empty")
@@ -104,8 +113,8 @@ def _find_layout(text: CheckedText, head: bytes, ending: str) -> _Layout:
         names = [name.strip() for name in next(csv.reader(io.StringIO(decoded, newline=""), delimiter=separator))]
     except csv.Error as error:
         raise DataError(f"{path}: its first line is not a header: {error}") from error
-    if first == decoded and len(decoded) > PIECE // 2:
-        raise DataError(f"{path}: its header is longer than {PIECE // 2**20} MiB")
+    if first == decoded and len(head) > LONGEST_HEADER:
+        raise DataError(f"{path}: its header is longer than {LONGEST_HEADER // 2**20} MiB")
     check_names(names, str(path))
     # The empty lines were left out of a copy in UTF-8.
     return _Layout(separator, names, text.skipped if text.is_utf8 else 0, b"\r" in head.rstrip())

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
-from graphmix.tables.cells import as_numbers, is_list
+from graphmix.tables.cells import as_numbers
 from graphmix.tables.checked_text import UTF8
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.nodes import read_ids
+from graphmix.tables.nodes import check_roles, read_ids
 from graphmix.tables.table import NAMED, Table, counted, shortened
 
 WEIGHT = "weight"
@@ -37,23 +37,16 @@ class EdgeTable:
         source: ids, a pyarrow array of large strings `[edges]`.
         target: the ids of the other end.
         weights: float64 `[edges]`, finite and not negative; None if there is no such column.
-        source_column: the column of `source`.
-        target_column: the column of `target`.
         weight_column: the column of `weights`, or None.
+        used: the columns that cannot be features.
     """
 
     table: Table
     source: Any
     target: Any
     weights: NDArray[np.float64] | None
-    source_column: str
-    target_column: str
     weight_column: str | None
-
-    @property
-    def used(self) -> set[str]:
-        """The columns that cannot be features."""
-        return {each for each in (self.source_column, self.target_column, self.weight_column) if each is not None}
+    used: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +89,9 @@ def read_edges(
     source, target = find_ends(table, source, target, {weight})
     if weight is None:
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
-    for name in (source, target, weight):
-        if name is not None and is_list(table.column(name)):
-            raise DataError(f"{table.name}: column {name!r} holds lists; ids and weights are single values")
+    used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
-    return EdgeTable(table, read_ids(table, source), read_ids(table, target), weights, source, target, weight)
+    return EdgeTable(table, read_ids(table, source), read_ids(table, target), weights, weight, used)
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:

@@ -8,27 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphmix.errors import DataError
-from graphmix.tables.kinds import NUMBER, Column, column_class
+from graphmix.tables.kinds import NUMBER, Column, Encoded, column_class
 from graphmix.tables.stored import member, text
 from graphmix.tables.table import Table, shortened
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A table as features.
-
-    Attributes:
-        x: float32 `[rows, features]`, finite. All number columns together have length about 1, and so has each
-            embedding; a category is a 1; keywords and text sum to 1.
-        notes: sentences on what was missing, new or unusual.
-        unseen: by column, how many categories or words were not learned in training because they were rare or new.
-    """
-
-    x: sp.csr_array
-    notes: tuple[str, ...]
-    unseen: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -49,7 +33,6 @@ class Encoders:
             table: the table.
             kinds: a kind for each column, as `choose_kinds` returns them.
 
-
         Raises:
             DataError: a column cannot be of its kind.
         """
@@ -67,7 +50,10 @@ class Encoders:
         return sum(len(column.feature_names) for column in self.columns)
 
     def encode(self, table: Table) -> Encoded:
-        """Turn a table into features.
+        """Turn a table into features, a sparse array of finite numbers.
+
+        All number columns together have length about 1, and so has each embedding; a category is a 1; keywords and text
+        sum to 1.
 
         Raises:
             DataError: a column is missing, or is no longer of its kind.
@@ -78,16 +64,9 @@ class Encoders:
                     f"{table.name} has no column {column.name!r}, which the model was trained with; it has "
                     f"{table.names()}"
                 )
-        parts: list[Any] = []
-        notes: list[str] = []
-        unseen: dict[str, int] = {}
-        for column in self.columns:
-            encoded = column.encode(table)
-            parts.append(encoded.x)
-            notes.extend(encoded.notes)
-            if encoded.unseen:
-                unseen[column.name] = encoded.unseen
-        return Encoded(self._joined(parts, table.rows), tuple(notes), unseen)
+        parts = [column.encode(table) for column in self.columns]
+        notes = [note for part in parts for note in part.notes]
+        return Encoded(self._joined([part.x for part in parts], table.rows), notes)
 
     def _joined(self, parts: list[Any], rows: int) -> sp.csr_array:
         """Put the columns' features side by side; the numbers are scaled to length about 1 together."""

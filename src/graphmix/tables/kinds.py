@@ -24,18 +24,16 @@ _CLASSES = {
 KINDS = tuple(_CLASSES)
 
 
-class EncodedColumn(NamedTuple):
-    """A column as features.
+class Encoded(NamedTuple):
+    """A column, or a whole table, as features.
 
     Attributes:
         x: float32 `[rows, features]`, a numpy array or a scipy sparse array.
         notes: sentences on what was missing, new or unusual.
-        unseen: how many categories or words were not among those learned.
     """
 
     x: Any
     notes: list[str]
-    unseen: int = 0
 
 
 class Column(Protocol):
@@ -63,7 +61,7 @@ class Column(Protocol):
     def fit(cls, table: "Table", name: str) -> Self:
         """Learn from a column."""
 
-    def encode(self, table: "Table") -> EncodedColumn:
+    def encode(self, table: "Table") -> Encoded:
         """Turn the column of a table into features.
 
         Raises:

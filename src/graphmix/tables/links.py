@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmix.errors import DataError
-from graphmix.tables.cells import as_words, is_list
+from graphmix.tables.cells import as_words
 from graphmix.tables.checked_text import UTF8
 from graphmix.tables.edges import find_ends
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.nodes import read_ids, read_parts
+from graphmix.tables.nodes import check_roles, read_ids, read_parts
 from graphmix.tables.table import Table
 
 
@@ -64,14 +63,9 @@ def read_labeled_links(
 
     table = read_table(links, "edges", encoding)
     source, target = find_ends(table, source, target, {label, split, *taken})
-    named = [name for name in (source, target, label, split) if name is not None]
-    for name in named:
-        if is_list(table.column(name)):
-            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and splits are single values")
-    if len(set(named)) < len(named):
-        raise DataError(f"{table.name}: one column cannot be ends, labels and split at once; name a column for each")
+    used = check_roles(table, source, target, label, split)
     both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()
     ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
-    return LinkTable(table, both.dictionary.to_pylist(), ends, labels, parts, frozenset(named))
+    return LinkTable(table, both.dictionary.to_pylist(), ends, labels, parts, used)

@@ -40,8 +40,7 @@ class NodeTable:
         labels: `[nodes]`, class names, or None for an unlabeled node.
         split: `[nodes]`, train, val, test or None; None altogether if no column was named.
         id_column: the column of the ids.
-        label_column: the column of the labels, or None.
-        split_column: the column of the split, or None.
+        used: the columns that cannot be features.
     """
 
     table: Table
@@ -49,13 +48,7 @@ class NodeTable:
     labels: list[str | None]
     split: list[str | None] | None
     id_column: str
-    label_column: str | None
-    split_column: str | None
-
-    @property
-    def used(self) -> set[str]:
-        """The columns that cannot be features."""
-        return {name for name in (self.id_column, self.label_column, self.split_column) if name is not None}
+    used: frozenset[str]
 
 
 def read_nodes(
@@ -82,18 +75,28 @@ def read_nodes(
     """
     table = read_table(nodes, "nodes", encoding)
     id_column = _id_column(table, {label, split, *taken}) if id is None else id
-    named = [name for name in (id_column, label, split) if name is not None]
-    for name in named:
-        if is_list(table.column(name)):
-            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and splits are single values")
-    if len(set(named)) < len(named):
-        twice = Counter(named).most_common(1)[0][0]
-        raise DataError(f"column {twice!r} cannot be ids, labels and split at once; name a column for each")
+    used = check_roles(table, id_column, label, split)
     ids = read_ids(table, id_column)
     _check_different(table, ids, id_column)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
-    return NodeTable(table, ids.to_pylist(), labels, parts, id_column, label, split)
+    return NodeTable(table, ids.to_pylist(), labels, parts, id_column, used)
+
+
+def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
+    """Return the named columns.
+
+    Raises:
+        DataError: one of them does not exist, is named twice, or holds lists.
+    """
+    named = [name for name in columns if name is not None]
+    for name in named:
+        if is_list(table.column(name)):
+            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and weights are single values")
+        if named.count(name) > 1:
+            roles = "ids, labels, split, ends, weights"
+            raise DataError(f"{table.name}: column {name!r} cannot have two roles; name a column for each of {roles}")
+    return frozenset(named)
 
 
 def read_ids(table: Table, name: str) -> Any:
@@ -115,8 +118,8 @@ def read_ids(table: Table, name: str) -> Any:
     return ids
 
 
-def check_classes(nodes: NodeTable) -> list[str]:
-    """Check that a classifier can learn from the labels.
+def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
+    """Check that a classifier can learn from labels `[rows]`, None where unlabeled; messages begin with `where`.
 
     Returns:
         Notes on classes with a single label.
@@ -124,11 +127,6 @@ def check_classes(nodes: NodeTable) -> list[str]:
     Raises:
         DataError: there are no labels, only one class, or so many classes that the column must hold something else.
     """
-    return check_class_names(nodes.labels, f"{nodes.table.name}: column {nodes.label_column!r}")
-
-
-def check_class_names(labels: Sequence[str | None], where: str) -> list[str]:
-    """Check labels `[rows]`, None where unlabeled, as `check_classes` does; messages begin with `where`."""
     sizes = Counter(label for label in labels if label is not None)
     labeled = sum(sizes.values())
     if not labeled:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import LARGEST, Lists, Numbers, as_numbers, first_other_than_list, is_list, number_lists
-from graphmix.tables.kinds import EMBEDDING, NUMBER, EncodedColumn
+from graphmix.tables.kinds import EMBEDDING, NUMBER, Encoded
 from graphmix.tables.stored import boolean, numbers, real, text
 from graphmix.tables.table import Table, counted
 
@@ -61,7 +61,7 @@ class Number:
         """One name per feature."""
         return [self.name, f"{self.name} is missing"] if self.has_missing else [self.name]
 
-    def encode(self, table: Table) -> EncodedColumn:
+    def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, 1 or 2]`; a missing cell gives the mean, which is 0."""
         if is_list(table.column(self.name)):
             raise DataError(f"{table.name}: column {self.name!r} holds lists, but held numbers in training")
@@ -71,7 +71,7 @@ class Number:
         scaled = _scaled(found.values[:, None], np.array([self.mean]), np.array([self.std]))
         if self.has_missing:
             scaled = np.hstack([scaled, np.isnan(found.values)[:, None].astype(np.float32)])
-        return EncodedColumn(scaled, self._notes(table, found))
+        return Encoded(scaled, self._notes(table, found))
 
     def _notes(self, table: Table, found: Numbers) -> list[str]:
         notes = []
@@ -134,7 +134,7 @@ class Embedding:
         """One name per feature."""
         return [f"{self.name}[{place}]" for place in range(len(self.mean))]
 
-    def encode(self, table: Table) -> EncodedColumn:
+    def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, dimensions]`, rows of length about 1; a missing list gives the mean, which is 0."""
         values = _matrix(table, self.name, len(self.mean))
         notes = []
@@ -143,7 +143,7 @@ class Embedding:
             rows = int(lost.any(axis=1).sum())
             notes.append(f"column {self.name!r}: {counted(rows, 'row')} with missing numbers; the mean is used")
         scaled = _scaled(values, np.array(self.mean), np.array(self.std))
-        return EncodedColumn(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
+        return Encoded(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -42,6 +42,14 @@ def real(value: Any, key: str) -> float:
     return float(found)
 
 
+def positive(value: Any, key: str, below: float = math.inf) -> float:
+    """Return the number above 0 and below `below` at a key; raises DataError if it is not one."""
+    found = real(value, key)
+    if not 0 < found < below:
+        raise DataError(f"{key} is {found}, not above 0" + (f" and below {below:g}" if math.isfinite(below) else ""))
+    return found
+
+
 def numbers(value: Any, key: str) -> tuple[float, ...]:
     """Return the list of finite numbers at a key; raises DataError if it is not one."""
     found = member(value, key)

@@ -47,12 +47,6 @@ class Structural:
         mean = _exact_mean(logs)
         return cls(mean, float(np.sqrt(_exact_mean((logs - mean) ** 2))))
 
-    @property
-    def feature_names(self) -> list[str]:
-        """One name per feature."""
-        steps = range(1, STEPS + 1)
-        return ["degree", *(f"{step} steps [{place}]" for step in steps for place in range(DIMENSIONS))]
-
     def encode(
         self, ids: Sequence[str], pairs: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float32]:
@@ -87,13 +81,6 @@ class Structural:
         if std < 0:
             raise DataError("the structural features are damaged: std is negative")
         return cls(mean, std)
-
-
-def structural_features(
-    ids: Sequence[str], pairs: NDArray[np.int64], weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float32]:
-    """Return the structural features of one graph, float32 `[nodes, 64]`; see `Structural.encode`."""
-    return Structural.fit(pairs, len(ids)).encode(ids, pairs, weights)
 
 
 def _adjacency(pairs: NDArray[np.int64], weights: NDArray[np.float64] | None, nodes: int) -> sp.csr_array:

@@ -20,7 +20,7 @@ from graphmix.tables.cells import (
     string_lists,
     to_bools,
 )
-from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, EncodedColumn
+from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, Encoded
 from graphmix.tables.stored import boolean, distinct, numbers, text
 from graphmix.tables.table import Table, counted
 
@@ -72,7 +72,7 @@ class Category:
         """One name per feature."""
         return [f"{self.name}={value}" for value in self.values] + [f"{self.name}=(other)"] * self.has_other
 
-    def encode(self, table: Table) -> EncodedColumn:
+    def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, categories]`: a 1 in each row; only zeros where the cell is missing."""
         column = table.column(self.name)
         if is_list(column):
@@ -85,7 +85,7 @@ class Category:
         rows = np.flatnonzero(there & (codes < len(self.feature_names)))
         entries = np.ones(len(rows), dtype=np.float32)
         x = sp.csr_array((entries, (rows, codes[rows])), shape=(table.rows, len(self.feature_names)))
-        return EncodedColumn(x, self._notes(int(new.sum()), int((~there).sum())), int(new.sum()))
+        return Encoded(x, self._notes(int(new.sum()), int((~there).sum())))
 
     def _notes(self, new: int, missing: int) -> list[str]:
         notes = []
@@ -148,11 +148,11 @@ class Tokens:
         """One name per feature."""
         return [f"{self.name}: {word}" for word in self.words]
 
-    def encode(self, table: Table) -> EncodedColumn:
+    def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, words]`; a row without known words is 0."""
         counts, new = _count_known(_split(table, self.name, self.separator), self.words, table.rows)
         counts.data[:] = 1
-        return EncodedColumn(_rows_to_one(counts), _word_notes(self.name, self.words, new), new)
+        return Encoded(_rows_to_one(counts), _word_notes(self.name, self.words, new))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -206,11 +206,11 @@ class Text:
         """One name per feature."""
         return [f"{self.name}: {word}" for word in self.words]
 
-    def encode(self, table: Table) -> EncodedColumn:
+    def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, words]`; a row without known words is 0."""
         counts, new = _count_known(_words(table, self.name), self.words, table.rows)
         counts.data *= np.array(self.idf)[counts.indices]
-        return EncodedColumn(_rows_to_one(counts), _word_notes(self.name, self.words, new), new)
+        return Encoded(_rows_to_one(counts), _word_notes(self.name, self.words, new))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -11,6 +11,7 @@ from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
 from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.next_labels import Suggestion, next_labels
@@ -52,6 +53,7 @@ def advise(
     """
     if count < 1:
         raise ConfigError(f"`count` must be at least 1, not {count}")
+    choose_device(device)
     watch.stage("choosing")
     graph, names = problem.learned, problem.row_names()
     probabilities = ensemble.probabilities(graph)

@@ -24,9 +24,8 @@ from graphmix.training.loop import Watch
 from graphmix.training.methods import BOTH, METHODS
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
-from graphmix.workflow.options import check_methods
 
-GRAPHMIX, SUPERVISED, PROPAGATION, FCN = "graphmix", "supervised", "label-propagation", "fcn"
+GRAPHMIX, SUPERVISED, FCN = "graphmix", "supervised", "fcn"
 
 # Above this many nodes training takes long on a CPU, and there are fewer epochs.
 _MANY_NODES = 20_000
@@ -141,7 +140,7 @@ def try_methods(
     """Try several methods; leave out those that fail.
 
     Args:
-        methods: names of `CANDIDATES`.
+        methods: names of `CANDIDATES`, each once.
         graph: the graph.
         split: the nodes of every trial.
         config: the hyperparameters of the networks; its method is replaced.
@@ -156,7 +155,7 @@ def try_methods(
         RunError: every method failed.
     """
     tried, failures = [], []
-    for method in check_methods(methods):
+    for method in methods:
         try:
             tried.append(
                 try_method(method, graph, split, config, folder=folder / method, device=device, watch=watch(method))

@@ -1,10 +1,10 @@
 """Columns: which column of the tables means what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from graphmix.errors import DataError
+from graphmix.errors import ConfigError, DataError
 from graphmix.tables.stored import is_text, member
 
 
@@ -34,8 +34,14 @@ class Columns:
     weight: str | None = None
     link_label: str | None = None
     features: Mapping[str, str | None] = field(default_factory=dict)
-    ignore: tuple[str, ...] = ()
+    ignore: Sequence[str] = ()
     encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.features, Mapping):
+            raise ConfigError("`features` must be a dictionary from columns to kinds, for example {'age': None}")
+        if isinstance(self.ignore, str):
+            raise ConfigError(f"`ignore` must be a list of columns, for example [{self.ignore!r}]")
 
     def to_json(self) -> dict[str, Any]:
         """Return every choice by name, as JSON values."""

@@ -1,6 +1,5 @@
 """Ensemble: the networks of one method, averaged and calibrated."""
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from graphmix.baselines import propagate
 from graphmix.data import Graph
-from graphmix.errors import ConfigError, DataError
+from graphmix.errors import DataError
 from graphmix.evaluation.calibration import (
     FEWEST_FITTED,
     abstention_threshold,
@@ -23,12 +22,12 @@ from graphmix.evaluation.calibration import (
 from graphmix.evaluation.heldout import HeldOut, ensemble
 from graphmix.models import BACKBONES
 from graphmix.streams import Streams
+from graphmix.tables.stored import positive
 from graphmix.training import Config
 from graphmix.training.loop import predict_proba
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import Candidate
-from graphmix.workflow.options import check_methods
-from graphmix.workflow.problem import stored_share
+from graphmix.workflow.options import check_methods, check_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +75,9 @@ class Ensemble:
             KeyError: a value is missing.
             ValueError: a value is invalid, or the weights are those of another network.
         """
-        (method,) = check_methods([described["method"]])
+        (method,) = check_methods(described["method"])
         config = Config.from_dict(described["config"])
-        temperature = stored_share(described, "temperature", math.inf)
+        temperature = positive(described, "temperature")
         made = cls(method, config, graph.class_names or (), weights, held[method], temperature)
         made._check_weights(graph.num_features)
         return made
@@ -107,9 +106,7 @@ class Ensemble:
             target: the accuracy that predictions must have, or else abstain; above 0 and below 1.
             coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
         """
-        for name, value in (("target_accuracy", target), ("coverage", coverage)):
-            if not 0 < value < 1:
-                raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+        check_shares(target_accuracy=target, coverage=coverage)
         level = abstention_threshold(self.held_calibrated, self.held.labels, target)
         threshold = conformal_threshold(self.held_calibrated, self.held.labels, coverage)
         order = np.argsort(-probabilities, axis=1, kind="stable")

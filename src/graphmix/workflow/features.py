@@ -11,7 +11,9 @@ from torch import Tensor
 
 from graphmix.data.checks import UNKNOWN
 from graphmix.sparse import SparseMatrix
-from graphmix.tables import Encoders, Table, choose_kinds
+from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.table import Table
 from graphmix.workflow.columns import Columns
 
 # Features are stored as a dense matrix if a larger share than this is not zero.

@@ -3,8 +3,7 @@
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,14 @@ from graphmix.errors import ConfigError
 from graphmix.tables.files import checksum
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
-from graphmix.training.loop import Watch
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import PREDICTIONS, begin, check_free
+from graphmix.workflow.folder import PREDICTIONS, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.output import check_ending, check_place
+from graphmix.workflow.output import check_place
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
@@ -32,20 +30,25 @@ from graphmix.workflow.survey import survey
 from graphmix.workflow.watching import Watcher
 
 
-@dataclass
-class Clock:
-    """Seconds by stage."""
+class Stages:
+    """The stages of a fit: tells a watcher when one begins, and counts the seconds of each."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
-    _stage: str = ""
-    _since: float = 0.0
+    def __init__(self, watch: Watcher) -> None:
+        self.seconds: dict[str, float] = {}
+        self._watch, self._stage, self._since = watch, "", time.perf_counter()
 
     def begin(self, stage: str) -> None:
         """Begin a stage, and end the one before."""
+        self.end()
+        self._stage = stage
+        self._watch.stage(stage)
+
+    def end(self) -> None:
+        """End the stage that was begun last."""
         now = time.perf_counter()
         if self._stage:
-            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
-        self._stage, self._since = stage, now
+            self.seconds[self._stage] = round(now - self._since, 3)
+        self._stage, self._since = "", now
 
 
 def fit_tables(
@@ -96,7 +99,7 @@ def fit_tables(
             raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
         with tempfile.TemporaryDirectory() as folder:
             return _fit_into(Path(folder) / "model", (nodes, edges), columns, options, watch, settings)
-    check_free(Path(out), resume=options.resume)
+    check_folder(Path(out), resume=options.resume)
     return _fit_into(Path(out), (nodes, edges), columns, options, watch, settings)
 
 
@@ -108,18 +111,13 @@ def _fit_into(
     watch: Watcher,
     settings: dict[str, Any],
 ) -> TableModel:
-    if options.predictions is not None and not options.resume:
-        check_place(Path(options.predictions), folder)
-    clock = Clock()
-
-    def stage(name: str) -> None:
-        clock.begin(name)
-        watch.stage(name)
-
-    problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stage)
+    if options.predictions is not None:
+        check_place(Path(options.predictions), folder, may_exist=options.resume)
+    stages = Stages(watch)
+    problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin)
     config = usual_config(problem.graph, **(options.settings() | settings))
     asked = {"columns": columns.to_json(), "tables": [None if table is None else checksum(table) for table in tables]}
-    return fit_problem(problem, config, options, folder, asked=asked, clock=clock, watch=watch)
+    return fit_problem(problem, config, options, folder, asked=asked, stages=stages, watch=watch)
 
 
 def fit_problem(
@@ -129,7 +127,7 @@ def fit_problem(
     folder: Path,
     *,
     asked: dict[str, Any] | None = None,
-    clock: Clock | None = None,
+    stages: Stages | None = None,
     watch: Watcher | None = None,
 ) -> TableModel:
     """Try the methods, choose and calibrate the best, and write the model and its predictions into a folder.
@@ -140,25 +138,25 @@ def fit_problem(
         options: what to try and to aim at.
         folder: new or empty, or with `options.resume` one where the same fit was begun.
         asked: what else the result depends on, as JSON values: the columns, and checksums of the tables.
-        clock: counts the seconds of each stage.
+        stages: those of reading the tables; training and writing are added.
         watch: callbacks.
 
     Raises:
         RunError: the folder cannot be used, or no method gave finite predictions.
     """
-    clock, watch = clock or Clock(), watch or Watcher()
+    watch = watch or Watcher()
+    stages = stages or Stages(watch)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
     found = survey(problem.graph, problem.known, balanced=options.balanced)
     watch.understood(problem, found)
     path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
-    check_ending(path)
     graph, split = problem.graph, problem.splits(config.trials, config.seed)
     # Checked before the folder is made.
     check_weights(options.methods, graph, config)
     _check_room(graph, config)
     check_memory(graph, config, choose_device(options.device))
     wanted = {"config": config.to_dict(), "wishes": options.to_json(), **(asked or {})}
-    _begin(clock, watch, "training")
+    stages.begin("training")
     with begin(folder, wanted, resume=options.resume):
         candidates, failures = try_methods(
             options.methods,
@@ -167,21 +165,21 @@ def fit_problem(
             config,
             folder / "candidates",
             device=options.device,
-            watch=_methods_of(watch, config),
+            watch=lambda method: watch.method(method, config),
         )
-        _begin(clock, watch, "writing")
+        stages.begin("writing")
         placings = rank(candidates, graph.num_classes, options.metric)
         (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
         ensemble = Ensemble.from_candidate(winner, config, problem.classes)
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
         Predictions(tabulate(problem.row_names(), decisions, problem.classes, problem.labels)).write(path)
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
-        clock.begin("")
+        stages.end()
         metrics = replace(
             metrics,
             notes=tuple(problem.notes),
             failures=tuple(failures),
-            seconds={name: round(value, 3) for name, value in clock.seconds.items()},
+            seconds=stages.seconds,
             peak_memory_gib=peak_memory(),
         )
         model = TableModel(
@@ -190,7 +188,6 @@ def fit_problem(
             held=held_by_method(candidates),
             target_accuracy=options.target_accuracy,
             coverage=options.coverage,
-            failures=tuple(failures),
             stored_metrics=metrics,
         )
         model.write_into(folder)
@@ -206,15 +203,6 @@ def peak_memory() -> float | None:
     # Kilobytes on Linux, bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
-
-
-def _begin(clock: Clock, watch: Watcher, stage: str) -> None:
-    clock.begin(stage)
-    watch.stage(stage)
-
-
-def _methods_of(watch: Watcher, config: Config) -> Callable[[str], Watch | None]:
-    return lambda method: watch.method(method, config)
 
 
 def _with_label(columns: Columns, label: str | None) -> Columns:

@@ -47,13 +47,13 @@ def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Itera
         RunError: the folder holds something else, or another process writes to it.
     """
     asked = json.loads(json.dumps(asked | {"versions": versions()}))
-    _check_folder(folder, asked, resume)
+    check_folder(folder, asked, resume=resume)
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         make_folder(folder)
         with locked(folder):
             # Once more: another process may have begun since the first check.
-            _check_folder(folder, asked, resume)
+            check_folder(folder, asked, resume=resume)
             with _removed_unless_trained(folder):
                 if not (folder / ASKED).exists():
                     write_json(folder / ASKED, asked)
@@ -63,11 +63,6 @@ def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Itera
             # Only an empty folder can be removed.
             with contextlib.suppress(OSError):
                 each.rmdir()
-
-
-def check_free(folder: Path, *, resume: bool = False) -> None:
-    """Raise a `RunError` if a fit cannot use a folder, before anything slow begins."""
-    _check_folder(folder, None, resume)
 
 
 @contextmanager
@@ -83,7 +78,17 @@ def _removed_unless_trained(folder: Path) -> Iterator[None]:
         raise
 
 
-def _check_folder(folder: Path, asked: dict[str, Any] | None, resume: bool) -> None:
+def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: bool = False) -> None:
+    """Check whether a fit can use a folder.
+
+    Args:
+        folder: the folder.
+        asked: what the result depends on; None if that is not known yet.
+        resume: whether to continue what is there.
+
+    Raises:
+        RunError: the folder holds something else.
+    """
     if not (folder / ASKED).exists():
         check_no_other_files(folder)
         return

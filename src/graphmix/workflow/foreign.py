@@ -117,7 +117,7 @@ def visible_labels(given: Given, y: Any, nodes: int) -> tuple[NDArray[Any], NDAr
     return labels, known
 
 
-def given_split(numbers: NDArray[np.int64], val_mask: Any) -> Split:
+def split_by_mask(numbers: NDArray[np.int64], val_mask: Any) -> Split:
     """Return a split that selects by the labeled nodes of a mask; `numbers` are the class numbers `[nodes]`."""
     val = read_mask(val_mask, len(numbers), "val_mask")
     known = numbers != UNKNOWN

@@ -15,7 +15,10 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import ConfigError, DataError
 from graphmix.storage.graphs import pack_csr, unpack_csr
-from graphmix.tables import Encoders, LinkTable, Table, check_class_names, read_labeled_links, read_nodes
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.links import LinkTable, read_labeled_links
+from graphmix.tables.nodes import check_classes, read_nodes
+from graphmix.tables.table import Table, counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
@@ -52,7 +55,7 @@ class LinkProblem(Problem):
         if columns.weight is not None or ignore_unknown:
             raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
-        notes = check_class_names(links.labels, f"{links.table.name}: column {columns.link_label!r}")
+        notes = check_classes(links.labels, f"{links.table.name}: column {columns.link_label!r}")
         users = None if nodes is None else read_nodes(nodes, id=columns.id, encoding=columns.encoding)
         ids, ends = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
         stage("encoding")
@@ -62,13 +65,14 @@ class LinkProblem(Problem):
             (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
         )
         classes, y = number_classes(links.labels)
+        split, unused = given_split(links.table.name, links.split, y)
         x = link_features(ends, len(ids), own, user_x)
         return cls(
             graph=_dual_graph(x, ends, y, classes, graph_name(links.table.name)),
-            split=None if links.split is None else given_split(links.table.name, links.split, y),
+            split=split,
             ids=ids,
             columns=columns if users is None else replace(columns, id=users.id_column),
-            notes=tuple(dict.fromkeys([*notes, *found, *said])),
+            notes=tuple(dict.fromkeys([*notes, *unused, *found, *said])),
             link_encoders=link_encoders,
             user_encoders=user_encoders,
             user_x=user_x,
@@ -90,7 +94,8 @@ class LinkProblem(Problem):
         every, ends = place_users(links, ids, None)
         new = len(every) - len(ids)
         if new:
-            notes.append(f"{new:,} users are new to the model; their links are predicted by what else is known")
+            users = counted(new, "user is", "users are")
+            notes.append(f"{users} new to the model; their links are predicted by what else is known")
         if user_x is not None:
             user_x = sp.csr_array(sp.vstack([user_x, sp.csr_array((new, user_x.shape[1]), dtype=np.float32)]))
         own = None
@@ -132,8 +137,10 @@ class LinkProblem(Problem):
 
     def _grow_users(self, nodes: Source) -> tuple[list[str], sp.csr_array | None, list[str]]:
         """Return the users of the model and of a table, their features if the model uses any, and notes."""
-        if nodes is None or self.user_encoders is None or self.user_x is None:
+        if nodes is None:
             return self.ids, self.user_x, []
+        if self.user_encoders is None or self.user_x is None:
+            return self.ids, None, ["the table of nodes is not used: the model was trained without features of users"]
         taken = columns_in_use(self.columns, self.user_encoders)
         table = read_nodes(nodes, id=self.columns.id, encoding=self.columns.encoding, taken=taken)
         refuse_known(table, self.ids)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,13 @@ from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
 from graphmix.storage.folders import check_no_other_files, make_folder
 from graphmix.storage.lock import locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
+from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
 from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS
 from graphmix.workflow.predictions import Predictions, tabulate
-from graphmix.workflow.problem import Problem, Source, stored_share
+from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import stored_problem
 from graphmix.workflow.watching import Watcher
 
@@ -56,9 +56,8 @@ class TableModel:
         held: held-out predictions by method; "graphmix-fcn" are those of GraphMix's own FCN.
         target_accuracy: the accuracy below which predictions abstain.
         coverage: the coverage of prediction sets.
-        failures: a sentence for each method that could not be tried.
         estimator: what `GraphMixClassifier` needs besides; None if the model comes from tables.
-        stored_metrics: what metrics.json holds, or its path; None if the model has no metrics.
+        stored_metrics: what metrics.json holds, or why it cannot be read; None if the model has no metrics.
     """
 
     ensemble: Ensemble
@@ -66,9 +65,8 @@ class TableModel:
     held: dict[str, HeldOut]
     target_accuracy: float
     coverage: float
-    failures: tuple[str, ...] = ()
     estimator: dict[str, Any] | None = None
-    stored_metrics: FitMetrics | Path | None = None
+    stored_metrics: FitMetrics | RunError | None = None
 
     def __repr__(self) -> str:
         rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
@@ -151,16 +149,21 @@ class TableModel:
         write_json(folder / METRICS, to_json(self.metrics))
         write_parts(folder / MODEL, described, contents)
 
-    @cached_property
+    @property
     def metrics(self) -> FitMetrics | None:
         """How good the methods are, as metrics.json has it; None for a model without.
 
         Raises:
             RunError: the file is damaged.
         """
-        if not isinstance(self.stored_metrics, Path):
-            return self.stored_metrics
-        return read_file(FitMetrics, self.stored_metrics, formats.METRICS)
+        if isinstance(self.stored_metrics, RunError):
+            raise self.stored_metrics
+        return self.stored_metrics
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """A sentence for each method that could not be tried."""
+        return () if self.metrics is None else self.metrics.failures
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -200,7 +203,7 @@ def load_model(folder: Path | str) -> TableModel:
     described = old_classifier.describe(folder) if old else _describe(folder)
     try:
         parts = old_classifier.read(folder, described) if old else _read(folder, described)
-        return _assemble(described, *parts, metrics=folder / METRICS)
+        return _assemble(described, *parts, metrics=_read_metrics(folder / METRICS))
     except DAMAGED as error:
         if isinstance(error, RunError):
             raise
@@ -208,7 +211,10 @@ def load_model(folder: Path | str) -> TableModel:
 
 
 def _assemble(
-    described: Any, tensors: Mapping[str, dict[str, Tensor]], texts: Mapping[str, Any], metrics: Path
+    described: Any,
+    tensors: Mapping[str, dict[str, Tensor]],
+    texts: Mapping[str, Any],
+    metrics: FitMetrics | RunError | None,
 ) -> TableModel:
     """Put a model together, validating every part."""
     problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
@@ -220,11 +226,19 @@ def _assemble(
         ensemble=Ensemble.from_parts(described, tensors["weights"], held, problem.graph),
         problem=problem,
         held=held,
-        target_accuracy=stored_share(described, "target_accuracy"),
-        coverage=stored_share(described, "coverage"),
+        target_accuracy=positive(described, "target_accuracy", below=1),
+        coverage=positive(described, "coverage", below=1),
         estimator=estimator,
-        stored_metrics=metrics if metrics.exists() else None,
+        stored_metrics=metrics,
     )
+
+
+def _read_metrics(path: Path) -> FitMetrics | RunError | None:
+    """Read metrics.json if it is there; predictions do not need it, so an error is kept until somebody asks."""
+    try:
+        return read_file(FitMetrics, path, formats.METRICS) if path.exists() else None
+    except RunError as error:
+        return error
 
 
 def _describe(folder: Path) -> dict[str, Any]:
@@ -250,10 +264,10 @@ def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, 
 
 def _open(folder: Path) -> None:
     """Make a folder to save into, unless it holds other files than those of a saved model."""
-    make_folder(folder)
-    names = [path.name for path in folder.iterdir()]
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
-    check_no_other_files(folder, (MODEL, METRICS, *own))
+    check_no_other_files(folder, (MODEL, METRICS, *own), "folder")
+    make_folder(folder)
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -115,9 +115,8 @@ def _reason(graph: Graph, probabilities: Floats, labeled: Mask, node: int) -> st
     reached = structure.with_neighbours(structure.with_neighbours(own)) & ~labeled & ~own
     unsure = int((probabilities[reached].max(axis=1) < _UNSURE).sum())
     unknown = f"{int((~labeled[beside]).sum())} of its {count_neighbours(len(beside))} have no label"
-    return (
-        f"{said}; {unknown}, nor do {int(reached.sum())} nodes within two steps, {unsure} of them below {_UNSURE:.0%}"
-    )
+    farther = f"of the nodes within two steps {int(reached.sum())} have none, {unsure} of them below {_UNSURE:.0%}"
+    return f"{said}; {unknown}; {farther}"
 
 
 def _entropy(probabilities: Floats) -> Floats:

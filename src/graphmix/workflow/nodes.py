@@ -1,6 +1,5 @@
 """NodeProblem: nodes to classify, from a table of nodes and a table of edges."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,17 +13,11 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables import (
-    EdgeTable,
-    Encoders,
-    Matched,
-    NodeTable,
-    Structural,
-    check_classes,
-    match,
-    read_edges,
-    read_nodes,
-)
+from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.stored import positive
+from graphmix.tables.structural import Structural
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.problem import (
@@ -34,8 +27,6 @@ from graphmix.workflow.problem import (
     Stage,
     given_split,
     graph_name,
-    stored_share,
-    unused_labels,
 )
 
 _POINT = re.compile(r"[0-9]+\.0")
@@ -66,7 +57,7 @@ class NodeProblem(Problem):
         if nodes is None or columns.label is None:
             raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
         table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
-        notes = check_classes(table)
+        notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
         edge_table = _read_edges(edges, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
         if not matched.pairs.shape[1]:
@@ -78,8 +69,8 @@ class NodeProblem(Problem):
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
-        split = None if table.split is None else given_split(table.table.name, table.split, y)
-        notes += [*unused_labels(split, y), *matched.notes, *found]
+        split, unused = given_split(table.table.name, table.split, y)
+        notes += [*unused, *matched.notes, *found]
         return cls(
             graph=graph,
             split=split,
@@ -138,7 +129,7 @@ class NodeProblem(Problem):
             **shared,
             encoders=None if columns is None else Encoders.from_json(columns),
             structural=None if structural is None else Structural.from_json(structural),
-            weight_scale=None if scale is None else stored_share(described, "weight_scale", math.inf),
+            weight_scale=None if scale is None else positive(described, "weight_scale"),
         )
 
     def _read_new(self, nodes: Source) -> NodeTable:

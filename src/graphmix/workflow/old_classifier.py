@@ -1,16 +1,16 @@
 """Folders that older versions of `GraphMixClassifier.save` wrote: classifier.json and one file of tensors."""
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from graphmix.errors import RunError
 from graphmix.storage.description import read_description
-from graphmix.storage.files import parse_tensors
+from graphmix.storage.files import parse_tensors, tensors_under
+from graphmix.storage.parts import read_parts
 from graphmix.workflow.columns import Columns
+from graphmix.workflow.options import FitOptions
 
 DESCRIPTION = "classifier.json"
 _FORMAT = 1
@@ -41,8 +41,8 @@ def describe(folder: Path) -> dict[str, Any]:
         "columns": Columns().to_json(),
         "split": None,
         "weight_scale": None,
-        "target_accuracy": 0.9,
-        "coverage": 0.9,
+        "target_accuracy": FitOptions.target_accuracy,
+        "coverage": FitOptions.coverage,
         "estimator": {name: old.get(name) for name in _ESTIMATOR},
     }
 
@@ -54,26 +54,12 @@ def read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, T
         RunError: the file of tensors is missing or another.
     """
     digest = str(described.get("tensors"))
-    path = folder / f"tensors-{digest[:16]}.safetensors"
-    # The name comes from a file that anybody may have written: it must not lead out of the folder.
-    if not _TENSORS.fullmatch(path.name):
-        raise RunError(f"{folder / DESCRIPTION} has no SHA-256 of the tensors; fit and save again")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise RunError(f"{path} is not the file that was written with the classifier: its SHA-256 differs")
-    tensors = parse_tensors(content, path)
-    parts = {
-        part: _under(tensors, name) for part, name in (("weights", "weights"), ("graph", "graph"), ("held", "held"))
-    }
+    parts = {"tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest}}
+    (content,) = read_parts(folder, parts, ["tensors.safetensors"]).values()
+    tensors = parse_tensors(content, folder / parts["tensors"]["file"])
+    weights, graph, held = (tensors_under(f"{part}.", tensors) for part in ("weights", "graph", "held"))
     # The only held-out predictions there were called "held".
-    held = {name.replace("held.", f"{described['method']}."): tensor for name, tensor in parts.pop("held").items()}
-    ids = [str(node) for node in range(len(parts["graph"]["y"]))]
-    return parts | {"heldout": held}, {"encoders": {"encoders": None, "structural": None}, "ids": {"ids": ids}}
-
-
-def _under(tensors: dict[str, Tensor], owner: str) -> dict[str, Tensor]:
-    names = (name for name in tensors if name.startswith(f"{owner}."))
-    return {name.removeprefix(f"{owner}."): tensors[name] for name in names}
+    held = {name.replace("held.", f"{described['method']}."): tensor for name, tensor in held.items()}
+    ids = [str(node) for node in range(len(graph["y"]))]
+    texts = {"encoders": {"encoders": None, "structural": None}, "ids": {"ids": ids}}
+    return {"weights": weights, "graph": graph, "heldout": held}, texts

@@ -39,11 +39,9 @@ class FitOptions:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        check_methods(self.methods)
-        for name in ("target_accuracy", "coverage"):
-            value = getattr(self, name)
-            if not 0 < value < 1:
-                raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+        # The class is frozen, and repeats must not be tried twice.
+        object.__setattr__(self, "methods", check_methods(self.methods))
+        check_shares(target_accuracy=self.target_accuracy, coverage=self.coverage)
 
     @property
     def metric(self) -> str:
@@ -66,12 +64,20 @@ class FitOptions:
         }
 
 
+def check_shares(**shares: float) -> None:
+    """Raise ConfigError unless every share is above 0 and below 1."""
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+
+
 def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods without repeats.
+    """Return the methods without repeats; a string is one method.
 
     Raises:
         ConfigError: a name is unknown, or there is none.
     """
+    methods = (methods,) if isinstance(methods, str) else methods
     unknown = [name for name in methods if name not in CANDIDATES]
     if unknown or not methods:
         wrong = f"there is no method {unknown[0]!r}" if unknown else "at least one method is needed"

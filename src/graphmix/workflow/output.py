@@ -78,20 +78,22 @@ def check_ending(path: Path) -> None:
         raise ConfigError(f"{path}: choose a name that ends in {', '.join(ENDINGS)}")
 
 
-def check_place(path: Path, folder: Path) -> None:
+def check_place(path: Path, folder: Path | None = None, *, may_exist: bool = False) -> None:
     """Raise an error if a table cannot be written, before anything slow begins.
 
     Args:
         path: the file to write later.
-        folder: a folder that will exist by then.
+        folder: a folder that will exist by then, if it does not yet.
+        may_exist: whether a file that is there may be replaced.
 
     Raises:
         ConfigError: the ending is invalid, the file's folder is missing, or the file exists.
     """
     check_ending(path)
-    if path.parent.resolve() != folder.resolve() and not path.parent.is_dir():
+    made_later = folder is not None and path.parent.resolve() == folder.resolve()
+    if not made_later and not path.parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another file")
-    if path.exists():
+    if path.exists() and not may_exist:
         raise ConfigError(f"{path} exists already; choose another file for the `predictions`")
 
 

@@ -45,10 +45,11 @@ _NAMES = {"temperature": "sharpening_temperature"}
 
 def estimator_parameters() -> list[Parameter]:
     """Return the parameters of the estimator, in order: its method, the hyperparameters, and its other own ones."""
+    called = _called()
     hyperparameters = [
-        Parameter(_NAMES.get(name, name), _DEFAULTS.get(name, default), text)
+        Parameter(called[name], _DEFAULTS.get(name, default), text)
         for name, default, text in parameters(Config)
-        if name not in _SET
+        if name in called
     ]
     return [_OWN[0], *hyperparameters, *_OWN[1:]]
 
@@ -68,13 +69,17 @@ def estimator_config(graph: Graph, values: dict[str, Any], seed: int) -> Config:
     if weight not in (None, BALANCED):
         raise ConfigError(f"`class_weight` must be None or {BALANCED!r}, not {weight!r}")
     implied = FitOptions(balanced=weight == BALANCED).settings()
-    own = {name: _NAMES.get(name, name) for name, *_ in parameters(Config) if name not in _SET}
-    return usual_config(graph, seed=seed, **{name: values[called] for name, called in own.items()}, **implied)
+    given = {name: values[called] for name, called in _called().items()}
+    return usual_config(graph, seed=seed, **given, **implied)
 
 
 def config_parameters(config: Config, method: str) -> dict[str, Any]:
     """Return the values of the estimator's parameters that give a method these hyperparameters."""
-    own = {name: _NAMES.get(name, name) for name, *_ in parameters(Config) if name not in _SET}
-    values = {called: getattr(config, name) for name, called in own.items()}
+    values = {called: getattr(config, name) for name, called in _called().items()}
     weight = BALANCED if config.class_weight == BALANCED else None
     return values | {"method": method, "class_weight": weight, "random_state": config.seed}
+
+
+def _called() -> dict[str, str]:
+    """Return what the estimator calls the hyperparameters that are its parameters, by their names in `Config`."""
+    return {name: _NAMES.get(name, name) for name, *_ in parameters(Config) if name not in _SET}

@@ -3,7 +3,6 @@
 `NodeProblem` (nodes.py) classifies nodes and `LinkProblem` (links.py) classifies links.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,8 @@ from graphmix.data.folds import fold_split
 from graphmix.errors import DataError
 from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
-from graphmix.tables.stored import is_text, real, text
+from graphmix.tables.stored import is_text, text
+from graphmix.tables.table import counted
 from graphmix.workflow.columns import Columns
 
 Stage = Callable[[str], None]
@@ -163,48 +163,35 @@ class Problem(ABC):
         return replace(self.graph, y=torch.where(self.known, self.graph.y, UNKNOWN))
 
 
-def given_split(name: str, roles: list[str | None], y: NDArray[np.int64]) -> Split:
+def given_split(name: str, roles: list[str | None] | None, y: NDArray[np.int64]) -> tuple[Split | None, list[str]]:
     """Make a split from a column of train, val or test `[nodes]`; rows without a label are in no part.
 
     Args:
         name: the name of the table, for messages.
-        roles: what the column says.
+        roles: what the column says; None without such a column.
         y: int64 `[nodes]`, the labels.
+
+    Returns:
+        The split, None without such a column; and a note on labels that are in no part of it.
 
     Raises:
         DataError: no labeled row is left to train on or to select by.
     """
+    if roles is None:
+        return None, []
     said, known = np.array([role or "" for role in roles]), y != UNKNOWN
     train, val, test = (known & (said == role) for role in _ROLES)
     for role, mask in (("train", train), ("val", val)):
         if not mask.any():
             raise DataError(f"{name}: no labeled row has {role!r} in the `split` column; correct it or leave it out")
-    return Split.build(train, val, test, "given")
-
-
-def unused_labels(split: Split | None, y: NDArray[np.int64]) -> list[str]:
-    """Note how many labels are in no part of a given split."""
-    if split is None:
-        return []
-    unused = int((y != UNKNOWN).sum() - (split.train | split.val | split.test).sum())
-    return [f"{unused:,} labels are in no part of the split, and are not used"] if unused else []
+    unused = int((known & ~(train | val | test)).sum())
+    notes = [f"{counted(unused, 'label is', 'labels are')} in no part of the split and not used"] if unused else []
+    return Split.build(train, val, test, "given"), notes
 
 
 def graph_name(table: str) -> str:
     """Return the name of a graph: that of its table without endings."""
     return table.split(".")[0] or "graph"
-
-
-def stored_share(described: Any, name: str, most: float = 1.0) -> float:
-    """Return a stored number that must be above 0 and below `most`.
-
-    Raises:
-        DataError: it is missing or out of range.
-    """
-    value = real(described, name)
-    if not 0 < value < most:
-        raise DataError(f"{name} is {value}" + ("" if math.isinf(most) else f", not between 0 and {most:g}"))
-    return value
 
 
 def _are_names(value: Any) -> bool:
