@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from graphmix.results.details import Details
 from graphmix.results.run import Fact, RunResult
@@ -12,7 +12,7 @@ Kind = Literal["table", "figure", "selection", "bound"]
 Status = Literal["done", "failed", "unavailable", "quoted", "to do"]
 Word = Literal["reproduced", "higher", "lower", "undecided"]
 Metric = Literal["test_accuracy", "test_macro_f1", "test_rarest_f1"]
-KINDS: tuple[Kind, ...] = ("table", "figure", "selection", "bound")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
