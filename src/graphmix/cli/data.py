@@ -9,14 +9,10 @@ from rich.table import Table
 
 from graphmix import data
 from graphmix.cli.flags import Command
+from graphmix.cli.options import DataRoot
 from graphmix.cli.screen import output, report, tell
 
 app = typer.Typer(help="List and download datasets.", no_args_is_help=True)
-
-DataRoot = Annotated[
-    Path | None,
-    typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
-]
 
 HERE, MISSING, BUILT_IN = "here", "not here", "built in"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.data import DataRoot
+from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
@@ -20,9 +20,9 @@ from graphmix.cli.screen import (
     tell,
     warn_of_divergence,
 )
-from graphmix.cli.train import Device, WritePage
 from graphmix.results.writer import to_json
-from graphmix.training import Config
+from graphmix.training.config import Config
+from graphmix.training.expectations import few_epochs
 
 if TYPE_CHECKING:
     from graphmix.data import Dataset
@@ -58,6 +58,8 @@ def demo(
             # Done by a demo that was interrupted later.
             results.append(engine.load_run(place).results)
             continue
+        if note := few_epochs(config):
+            say(f"graphmix: {note}")
         with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
             run = engine.train(graph, split, config, place, device=device, watch=bar.watch)
         keep_details(run, graph, split, write_page)

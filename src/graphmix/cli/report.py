@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.screen import output, say
 from graphmix.cli.screen import report as say_slow
+from graphmix.cli.screen import say, tell
 from graphmix.errors import RunError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def report(
     if out.suffix.lower() in (".json", ".safetensors"):
         raise RunError(f"{out} is a name for results, not for a page; choose one that ends in .html")
     write(read(source), out)
-    output.print(f"Report written to {out}", markup=False, soft_wrap=True)
+    tell(f"Report written to {out}")
 
 
 def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> None:
@@ -55,4 +55,4 @@ def write_report(source: Path, out: Path, quiet: bool = False) -> None:
         say(f"graphmix: no report was written: {error}")
     else:
         if not quiet:
-            output.print(f"Report written to {out}", markup=False, soft_wrap=True)
+            tell(f"Report written to {out}")

@@ -130,7 +130,7 @@ def warn_of_divergence(results: RunResult) -> None:
     """Warn if the loss of a trial became infinite: its accuracy is not that of a trained network."""
     if results.failed:
         trials = ", ".join(map(str, results.failed))
-        say(f"graphmix: the loss of {results.method} became infinite in trials {trials}; try a lower --learning-rate")
+        say(f"graphmix: the loss of {results.method} became infinite in trials {trials}; try a lower `learning_rate`")
 
 
 def same_folder(folder: Path) -> str:
