@@ -29,7 +29,7 @@ from graphmix.results.schema import (
     Shares,
 )
 from graphmix.results.writer import to_json
-from graphmix.training.methods import METHODS
+from graphmix.training.methods import fit_methods
 
 FILE = Path("some.json")
 
@@ -259,7 +259,7 @@ def test_the_methods_and_networks_of_a_fit_are_those_of_the_registries() -> None
         method: Method
         backbone: Backbone
 
-    for method in METHODS:
+    for method in fit_methods():
         for backbone in NETWORKS:
             assert parse(Fitted, {"method": method, "backbone": backbone}, FILE) == Fitted(method, backbone)
     with pytest.raises(RunError, match=r"some\.json: backbone is 'gnc', not one of gcn, gat"):

@@ -9,9 +9,9 @@ from graphmix.results.details import Reliability
 from graphmix.results.run import Fact
 from graphmix.results.schema import Count, Key, Length, Maybe, OneOf, Positive, Rest, Shares
 from graphmix.results.survey import Survey
-from graphmix.training.methods import METHODS
+from graphmix.training.methods import fit_methods
 
-Method = Annotated[str, OneOf(tuple(METHODS))]
+Method = Annotated[str, OneOf(fit_methods())]
 Backbone = Annotated[str, OneOf(tuple(NETWORKS))]
 Task = Literal["nodes", "links"]
 ChosenBy = Literal["accuracy", "macro-f1"]
