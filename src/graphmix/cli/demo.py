@@ -10,9 +10,9 @@ from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
+    announce,
     fresh_folder,
     output,
-    report,
     results_table,
     resumable,
     same_folder,
@@ -68,20 +68,18 @@ def demo(
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     if as_json:
         typer.echo(json.dumps({"title": title, "runs": to_json(results), "out": str(folder)}, allow_nan=False))
-        if write_page:
-            write_report(folder, folder / "report.html", quiet=True)
-        return
-    output.print(results_table(results, title))
-    tell(f"Runs written to {folder}")
+    else:
+        output.print(results_table(results, title))
+        tell(f"Runs written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html")
+        write_report(folder, quiet=as_json)
 
 
 def _citeseer_or_synthetic(data_root: Path | None) -> "Dataset":
     from graphmix.data import SourceUnavailable, load
 
     try:
-        return load("citeseer", data_root=data_root, report=report)
+        return load("citeseer", data_root=data_root, report=announce)
     except SourceUnavailable as error:
         say(f"{error}; running on the built-in synthetic graph instead")
         return load("synthetic")

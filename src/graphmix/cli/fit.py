@@ -149,7 +149,7 @@ def fit(
         where = predictions or out / "predictions.csv"
         output.print(f"Model written to {out}, predictions to {where}", markup=False, soft_wrap=True)
     if write_page:
-        write_report(out, out / "report.html", quiet=as_json)
+        write_report(out, quiet=as_json)
 
 
 def parse_features(asked: list[str]) -> dict[str, str | None]:

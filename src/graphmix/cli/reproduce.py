@@ -11,7 +11,7 @@ from rich.table import Table
 from graphmix.cli.board import Board, verdict_tables
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import output, report, resumable, say, tell
+from graphmix.cli.screen import announce, output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec, load_spec, names
@@ -66,7 +66,7 @@ def reproduce(
             asked,
             out,
             device=device,
-            load=loader(data_root, report),
+            load=loader(data_root, announce),
             commit=commit or source_commit(),
             watch=board.watch,
         )
@@ -78,7 +78,7 @@ def reproduce(
         tell(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.")
     tell(f"Records written to {out}")
     if write_page:
-        write_report(out, out / "report.html")
+        write_report(out)
     _say_what_failed([cell for record in records for cell in record.cells])
 
 

@@ -120,7 +120,7 @@ def tell(message: str) -> None:
     output.print(in_flags(message), markup=False, soft_wrap=True)
 
 
-def report(message: str) -> None:
+def announce(message: str) -> None:
     """Say that something slow begins, if standard error is a terminal."""
     if errors.is_terminal:
         say(message)

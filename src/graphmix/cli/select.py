@@ -13,10 +13,10 @@ from graphmix.cli.board import Board
 from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, settings_options
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
+    announce,
     fresh_folder,
     metrics_of,
     output,
-    report,
     results_table,
     resumable,
     same_folder,
@@ -85,7 +85,7 @@ def select(
             asked,
             folder,
             device=device,
-            load=loader(data_root, report),
+            load=loader(data_root, announce),
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
@@ -97,13 +97,13 @@ def select(
     if as_json:
         written = {"chosen": found.chosen, "grid": found.grid, "run": cell.run, "out": str(folder)}
         typer.echo(json.dumps(to_json(written)))
-        return
-    output.print(_grid_table(found.grid, found.chosen, name))
-    tell(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}")
-    output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
-    tell(f"Record written to {folder}")
+    else:
+        output.print(_grid_table(found.grid, found.chosen, name))
+        tell(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}")
+        output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
+        tell(f"Record written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html")
+        write_report(folder, quiet=as_json)
 
 
 def _command(dataset: str, spec: Spec, asked: Asked, alphas: str, gammas: str) -> str:

@@ -10,10 +10,10 @@ from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, optio
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
+    announce,
     fresh_folder,
     metrics_of,
     output,
-    report,
     results_table,
     resumable,
     same_folder,
@@ -72,7 +72,7 @@ def train(
     from graphmix.training.devices import choose_device
 
     choose_device(device)
-    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
+    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
         results = _run_baseline(method, graph, masks, config, folder)
@@ -92,7 +92,7 @@ def train(
         output.print(results_table([results], title, metrics_of(dataset)))
         tell(f"Run written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html", quiet=as_json)
+        write_report(folder, quiet=as_json)
 
 
 def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
@@ -107,7 +107,7 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
     from graphmix.storage import runs as engine
 
     def watch(trial: int) -> None:
-        report(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
+        announce(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
 
     engine.check_empty(folder)
     results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch)
