@@ -88,11 +88,14 @@ def results_table(results: Iterable[RunResult], title: str, metrics: Sequence[st
     for metric in metrics:
         name = METRICS[metric] if len(metrics) > 1 else f"test {METRICS[metric]}"
         table.add_column(f"{name} (%)", justify="right")
-    table.add_column("paper (%)", justify="right")
+    runs = list(results)
+    papers = [quoted(run) for run in runs]
+    measured = {METRICS[paper[1]] for paper in papers if paper}
+    of = f" {measured.pop()}" if len(metrics) > 1 and len(measured) == 1 else ""
+    table.add_column(f"paper{of} (%)", justify="right")
     table.add_column("trials", justify="right")
     table.add_column("seconds", justify="right")
-    for run in results:
-        paper = quoted(run)
+    for run, paper in zip(runs, papers, strict=True):
         table.add_row(
             name_run(run),
             *(spread_of(run, metric) for metric in metrics),
