@@ -12,7 +12,7 @@ from graphmix.lazy import attach
 def package(monkeypatch):
     made = types.ModuleType("lazy_package")
     monkeypatch.setitem(sys.modules, "lazy_package", made)
-    made.__getattr__, made.__dir__ = attach("lazy_package", {"parse": "lazy_words"})
+    made.__getattr__, made.__dir__ = attach("lazy_package", {"lazy_words": "parse"})
     return made
 
 
@@ -36,4 +36,4 @@ def test_a_name_that_is_not_there(package):
 
 def test_a_name_that_is_also_a_module_is_refused():
     with pytest.raises(ValueError, match="'wrap'"):
-        attach("graphmix.models", {"wrap": "graphmix.models.wrap"})
+        attach("graphmix.models", {"graphmix.models.wrap": "wrap"})

@@ -7,23 +7,24 @@ from typing import Any
 
 
 def attach(
-    package: str, names: Mapping[str, str], modules: Collection[str] = ()
+    package: str, exports: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
     Args:
         package: its `__name__`.
-        names: each exported name, and the module that defines it.
+        exports: the names to export, separated by spaces, by the module that defines them.
         modules: submodules that are attributes without being imported first, as in `graphmix.data.load`.
 
     Raises:
         ValueError: a name is also a submodule; importing the submodule would replace what the name refers to.
 
     Example:
-        >>> __getattr__, __dir__ = attach("graphmix.models", {"GCN": "graphmix.models.gcn"})
+        >>> __getattr__, __dir__ = attach("graphmix.models", {"graphmix.models.gcn": "GCN"})
         >>> __getattr__("GCN").__name__
         'GCN'
     """
+    names = {name: module for module, defined in exports.items() for name in defined.split()}
     for name, module in names.items():
         if module == f"{package}.{name}":
             raise ValueError(f"{package} cannot export {name!r} lazily: a module has the same name; rename the module")

@@ -332,9 +332,10 @@ def test_demo_without_network_says_so_and_runs_on_the_synthetic_graph(tmp_path):
     blocked = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "https_proxy": nowhere, "http_proxy": nowhere}
     result = graphmix("demo", "--trials", "2", "--epochs", "8", "--device", "cpu", cwd=tmp_path, **blocked)
     assert result.returncode == 0, result.stderr
-    (told,) = result.stderr.splitlines()
+    told, warned = result.stderr.splitlines()
     assert "Citeseer" in told
     assert "synthetic" in told
+    assert "--epochs 8" in warned
     assert "GraphMix(GCN)" in result.stdout
     folder = tmp_path / result.stdout.split("Runs written to ")[1].splitlines()[0].strip()
     assert {path.name for path in folder.iterdir()} == {"graphmix", "supervised", "report.html"}

@@ -141,6 +141,10 @@ def test_select_chooses_and_judges(tmp_path):
     assert found["run"]["seed"] == 2
     record = json.loads((tmp_path / "found/select-synthetic-gcn.json").read_text())
     assert record["command"].startswith("graphmix select synthetic --alphas 0,1 --gammas 0.1,1")
+    assert "--epochs" in result.stderr  # so few are warned of
+    again = graphmix("select", "synthetic", *SEARCH, "--report", "--json", "--out", "found", cwd=tmp_path)
+    assert json.loads(again.stdout) == found
+    assert (tmp_path / "found/report.html").exists()
     table = graphmix("select", "synthetic", *SEARCH, "--out", "found", cwd=tmp_path)
     assert "→" in table.stdout
     assert f"--alpha {best['alpha']:g}" in table.stdout

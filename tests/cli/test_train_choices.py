@@ -130,6 +130,9 @@ def test_links_are_trained_like_nodes_and_judged_by_f1(tmp_path, data_root):
     arguments = ["bitcoin-alpha", "--trials", "2", "--epochs", "6", "--hidden", "8", "--device", "cpu"]
     answer = train(*arguments, cwd=tmp_path, GRAPHMIX_DATA=str(data_root))
     assert (answer["split"], answer["rarest_class"], answer["select_by"]) == ("random", "negative", "macro-f1")
-    shown = graphmix("train", *arguments, "--no-report", cwd=tmp_path, GRAPHMIX_DATA=str(data_root)).stdout
-    assert "macro F1" in shown
+    shown = graphmix(
+        "train", *arguments, "--no-report", cwd=tmp_path, COLUMNS="140", GRAPHMIX_DATA=str(data_root)
+    ).stdout
+    # Ours, and the paper's number, which is of the same measure.
+    assert shown.count("macro F1") == 2
     assert "rarer" in shown

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmix.errors import RunError
+from graphmix.models.registry import NETWORKS
+from graphmix.results.fit import Backbone, Method
 from graphmix.results.reader import load, parse, read_file
 from graphmix.results.schema import (
     ABSENT,
@@ -27,6 +29,7 @@ from graphmix.results.schema import (
     Shares,
 )
 from graphmix.results.writer import to_json
+from graphmix.training.methods import fit_methods
 
 FILE = Path("some.json")
 
@@ -248,3 +251,18 @@ def test_any_value_is_read_or_refused_in_one_sentence(changes: dict[str, Any]) -
         assert parse(Outer, to_json(value), FILE) == value
         return
     assert said.startswith("some.json: ")
+
+
+def test_the_methods_and_networks_of_a_fit_are_those_of_the_registries() -> None:
+    @dataclass(frozen=True)
+    class Fitted:
+        method: Method
+        backbone: Backbone
+
+    for method in fit_methods():
+        for backbone in NETWORKS:
+            assert parse(Fitted, {"method": method, "backbone": backbone}, FILE) == Fitted(method, backbone)
+    with pytest.raises(RunError, match=r"some\.json: backbone is 'gnc', not one of gcn, gat"):
+        parse(Fitted, {"method": "fcn", "backbone": "gnc"}, FILE)
+    with pytest.raises(RunError, match=r"some\.json: method is not a text"):
+        parse(Fitted, {"method": 3, "backbone": "gcn"}, FILE)

@@ -1,10 +1,23 @@
 """Words for results: numbers, verdicts and tallies."""
 
+from dataclasses import replace
+
 import pytest
 
 from graphmix.results.record import CellResult, Outcome, Quoted, Record, Verdict
 from graphmix.results.run import RunResult
-from graphmix.results.wording import COMPARED, MARKS, MEANINGS, duration, outcome, plural, spread, summarise, tally
+from graphmix.results.wording import (
+    COMPARED,
+    MARKS,
+    MEANINGS,
+    duration,
+    each_once,
+    outcome,
+    plural,
+    spread,
+    summarise,
+    tally,
+)
 
 
 def cell(word=None, status="done", row="GCN", **settings):
@@ -42,11 +55,22 @@ def test_a_finished_cell_is_called_by_its_verdict():
 
 
 def test_a_computed_cell_is_counted_once_and_where_it_comes_first():
-    first = record(cell("reproduced", alpha=1.0), cell("lower", alpha=0.0), cell(status="quoted"), cell(status="to do"))
+    missing = cell(status="to do", row="missing")
+    first = record(
+        cell("reproduced", alpha=1.0), cell("lower", alpha=0.0), cell(status="quoted", row="quoted"), missing
+    )
     second = record(cell("higher", alpha=1.0), cell("higher", alpha=0.5), cell(status="failed"))
     assert tally([first]) == "2 cells: 1 reproduced, 1 lower"
     assert tally([first, second]) == "4 cells: 1 reproduced, 1 higher, 1 lower, 1 failed"
     assert summarise([first, second]) == "1 of 3 cells reproduced; 1 higher, 1 lower; 1 failed; 1 not run"
+
+
+def test_a_cell_without_a_run_is_counted_once_if_the_papers_number_is_the_same():
+    missing = cell(status="to do")
+    other = replace(missing, paper=Quoted(81.0))
+    unknown = replace(missing, paper=None)
+    assert len(each_once([record(missing), record(missing), record(other)])) == 2
+    assert len(each_once([record(unknown), record(unknown)])) == 2
 
 
 def test_a_search_is_counted_only_without_tables():

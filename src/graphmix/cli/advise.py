@@ -10,7 +10,7 @@ from rich.table import Table
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import Device
 from graphmix.cli.paths import require_model
-from graphmix.cli.screen import output, report
+from graphmix.cli.screen import announce, output
 from graphmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def advise(
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 
-    report("reading the model")
+    announce("reading the model")
     loaded = load_model(model)
     with fit_screen() as screen:
         advice = loaded.advise(count, device=device, watch=screen)

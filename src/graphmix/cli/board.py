@@ -173,7 +173,7 @@ def _glance(stage: "Stage", place: int, entry: CellResult) -> Text:
     if stage.todo[place]:
         return Text("·", style="dim")
     sign, _, style = _sign(entry)
-    score = None if entry.run is None else entry.run.score(stage.spec.metric)
+    score = entry.score(stage.spec.metric)
     mean = None if score is None else score.mean
     return Text(sign if mean is None else f"{mean:.2f} {sign}", style=style)
 

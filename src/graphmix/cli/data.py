@@ -9,14 +9,10 @@ from rich.table import Table
 
 from graphmix import data
 from graphmix.cli.flags import Command
-from graphmix.cli.screen import output, report, tell
+from graphmix.cli.options import DataRoot
+from graphmix.cli.screen import announce, output, tell
 
 app = typer.Typer(help="List and download datasets.", no_args_is_help=True)
-
-DataRoot = Annotated[
-    Path | None,
-    typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
-]
 
 HERE, MISSING, BUILT_IN = "here", "not here", "built in"
 
@@ -36,7 +32,7 @@ def get_dataset(
     name: Annotated[str, typer.Argument(help="A name from `graphmix data list`.")], data_root: DataRoot = None
 ) -> None:
     """Download a dataset unless it is here. Files with a known SHA-256 are checked."""
-    files = data.get(name, data_root, report)
+    files = data.get(name, data_root, announce)
     if files:
         count = "1 file" if len(files) == 1 else f"{len(files)} files"
         state = "checked" if data.has_checksums(name) else "not checked: no SHA-256 is known"

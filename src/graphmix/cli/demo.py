@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.data import DataRoot
+from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
+    announce,
     fresh_folder,
     output,
-    report,
     results_table,
     resumable,
     same_folder,
@@ -20,9 +20,9 @@ from graphmix.cli.screen import (
     tell,
     warn_of_divergence,
 )
-from graphmix.cli.train import Device, WritePage
 from graphmix.results.writer import to_json
-from graphmix.training import Config
+from graphmix.training.config import Config
+from graphmix.training.expectations import few_epochs
 
 if TYPE_CHECKING:
     from graphmix.data import Dataset
@@ -58,6 +58,8 @@ def demo(
             # Done by a demo that was interrupted later.
             results.append(engine.load_run(place).results)
             continue
+        if note := few_epochs(config):
+            say(f"graphmix: {note}")
         with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
             run = engine.train(graph, split, config, place, device=device, watch=bar.watch)
         keep_details(run, graph, split, write_page)
@@ -66,20 +68,18 @@ def demo(
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"
     if as_json:
         typer.echo(json.dumps({"title": title, "runs": to_json(results), "out": str(folder)}, allow_nan=False))
-        if write_page:
-            write_report(folder, folder / "report.html", quiet=True)
-        return
-    output.print(results_table(results, title))
-    tell(f"Runs written to {folder}")
+    else:
+        output.print(results_table(results, title))
+        tell(f"Runs written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html")
+        write_report(folder, quiet=as_json)
 
 
 def _citeseer_or_synthetic(data_root: Path | None) -> "Dataset":
     from graphmix.data import SourceUnavailable, load
 
     try:
-        return load("citeseer", data_root=data_root, report=report)
+        return load("citeseer", data_root=data_root, report=announce)
     except SourceUnavailable as error:
         say(f"{error}; running on the built-in synthetic graph instead")
         return load("synthetic")

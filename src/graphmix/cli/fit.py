@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import Device, WritePage, settings_options
+from graphmix.cli.options import Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say
@@ -28,10 +28,6 @@ TABLES = "The tables"
 TRAINING = "What is trained"
 OUTCOME = "What comes out"
 RUN = "The run"
-
-
-def _option(help: str, panel: str, *names: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False)
 
 
 @settings_options(
@@ -57,63 +53,61 @@ def _option(help: str, panel: str, *names: str) -> Any:
     },
 )
 def fit(
-    edges: Annotated[Path, _option("Table of edges: CSV, TSV or Parquet, plain or .gz.", TABLES)],
-    out: Annotated[Path, _option("The model's folder: new or empty.", OUTCOME, "--out", "-o")],
-    nodes: Annotated[Path | None, _option("Table of nodes: ids, labels and features.", TABLES)] = None,
-    label: Annotated[str | None, _option("Column of classes; empty cells are predicted.", TABLES)] = None,
+    edges: Annotated[Path, option("Table of edges: CSV, TSV or Parquet, plain or .gz.", TABLES)],
+    out: Annotated[Path, option("The model's folder: new or empty.", OUTCOME, "--out", "-o")],
+    nodes: Annotated[Path | None, option("Table of nodes: ids, labels and features.", TABLES)] = None,
+    label: Annotated[str | None, option("Column of classes; empty cells are predicted.", TABLES)] = None,
     link_label: Annotated[
-        str | None, _option("Classify links: their column of classes in the table of edges.", TABLES)
+        str | None, option("Classify links: their column of classes in the table of edges.", TABLES)
     ] = None,
     id_column: Annotated[
-        str | None, _option("Column of ids (default: `id` or similar, else the first).", TABLES, "--id")
+        str | None, option("Column of ids (default: `id` or similar, else the first).", TABLES, "--id")
     ] = None,
     split: Annotated[
-        str | None, _option("Column of train, val or test (default: labels are split into folds).", TABLES)
+        str | None, option("Column of train, val or test (default: labels are split into folds).", TABLES)
     ] = None,
     feature: Annotated[
         list[str] | None,
-        _option(
+        option(
             f"A column to use, NAME or NAME=KIND, repeatable; kinds: {', '.join(KINDS)} (default: all that fit).",
             TABLES,
         ),
     ] = None,
-    ignore: Annotated[list[str] | None, _option("A column not to use, repeatable.", TABLES)] = None,
+    ignore: Annotated[list[str] | None, option("A column not to use, repeatable.", TABLES)] = None,
     source: Annotated[
-        str | None, _option("Column of one end of edges (default: `source` or the first).", TABLES)
+        str | None, option("Column of one end of edges (default: `source` or the first).", TABLES)
     ] = None,
-    target: Annotated[str | None, _option("Column of the other end (default: `target` or the second).", TABLES)] = None,
-    weight: Annotated[str | None, _option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
+    target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
+    weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
     ignore_unknown: Annotated[
-        bool, _option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
+        bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
-    encoding: Annotated[str, _option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
     methods: Annotated[
         str | None,
-        _option(f"Methods to try, comma-separated (default: {','.join(fit_methods())}).", TRAINING),
+        option(f"Methods to try, comma-separated (default: {','.join(fit_methods())}).", TRAINING),
     ] = None,
     balanced: Annotated[
         bool,
-        _option(
+        option(
             "Every class counts the same, however rare; the best method is chosen by macro F1.", TRAINING, "--balanced"
         ),
     ] = False,
     target_accuracy: Annotated[
         float,
-        _option(f"Abstain where the accuracy would be lower (default: {FitOptions.target_accuracy}).", OUTCOME),
+        option(f"Abstain where the accuracy would be lower (default: {FitOptions.target_accuracy}).", OUTCOME),
     ] = FitOptions.target_accuracy,
     coverage: Annotated[
         float,
-        _option(
-            f"How often a prediction set must contain the correct class (default: {FitOptions.coverage}).", OUTCOME
-        ),
+        option(f"How often a prediction set must contain the correct class (default: {FitOptions.coverage}).", OUTCOME),
     ] = FitOptions.coverage,
     predictions: Annotated[
-        Path | None, _option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
+        Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
     write_page: WritePage = True,
     device: Device = "auto",
-    resume: Annotated[bool, _option("Continue an interrupted fit.", RUN, "--resume")] = False,
-    as_json: Annotated[bool, _option("Print one JSON object: the content of metrics.json.", RUN, "--json")] = False,
+    resume: Annotated[bool, option("Continue an interrupted fit.", RUN, "--resume")] = False,
+    as_json: Annotated[bool, option("Print one JSON object: the content of metrics.json.", RUN, "--json")] = False,
     **settings: Any,
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
@@ -157,7 +151,7 @@ def fit(
         where = predictions or out / "predictions.csv"
         output.print(f"Model written to {out}, predictions to {where}", markup=False, soft_wrap=True)
     if write_page:
-        write_report(out, out / "report.html", quiet=as_json)
+        write_report(out, quiet=as_json)
 
 
 def parse_features(asked: list[str]) -> dict[str, str | None]:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.flags import in_flags
-from graphmix.cli.screen import Bar, errors, output, report, say, tell
+from graphmix.cli.screen import Bar, announce, errors, output, say, tell
 
 if TYPE_CHECKING:
     from graphmix.results.survey import Survey
@@ -37,7 +37,7 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
         def stage(self, name: str) -> None:
             self.stop()
             if name in _STAGES:
-                report(_STAGES[name])
+                announce(_STAGES[name])
 
         def understood(self, problem: "Problem", survey: "Survey") -> None:
             if not quiet:

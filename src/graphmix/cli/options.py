@@ -3,24 +3,32 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.paper import varies_by
-from graphmix.training.settings import GROUPS, RUN, Setting
+from graphmix.training.settings import GROUPS, Setting
 
 Command = Callable[..., None]
 
 DatasetName = Annotated[str, typer.Argument(help="A name from `graphmix data list`, or a graph in an .npz file.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=RUN)]
-WritePage = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write report.html into the run folder.", rich_help_panel=RUN)
+DataRoot = Annotated[
+    Path | None,
+    typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")]
 
 # Further names of options.
 _ALSO = {"temperature": "-T", "perturbations": "-K", "learning_rate": "--lr"}
+
+
+def option(help: str, panel: str, *names: str) -> Any:
+    """Declare an option in a panel of the help, with its default in the text."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False)
 
 
 def settings_options(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from graphmix.cli.paths import require_files, require_model
-from graphmix.cli.screen import report, tell
+from graphmix.cli.screen import announce, tell
 from graphmix.errors import ConfigError
 from graphmix.workflow.output import check_place
 
@@ -44,9 +44,9 @@ def predict(
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 
-    report("reading the model")
+    announce("reading the model")
     loaded = load_model(model)
-    report("predicting")
+    announce("predicting")
     predictions = loaded.predict(
         nodes,
         edges,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.screen import output, say
-from graphmix.cli.screen import report as say_slow
+from graphmix.cli.screen import announce, say, tell
 from graphmix.errors import RunError
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def report(
     if out.suffix.lower() in (".json", ".safetensors"):
         raise RunError(f"{out} is a name for results, not for a page; choose one that ends in .html")
     write(read(source), out)
-    output.print(f"Report written to {out}", markup=False, soft_wrap=True)
+    tell(f"Report written to {out}")
 
 
 def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> None:
@@ -40,19 +39,20 @@ def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> 
     from graphmix.storage.files import write_json
 
     if pictures:
-        say_slow(f"laying out the hidden states of {run.results.method}")
+        announce(f"laying out the hidden states of {run.results.method}")
     measures = ("embedding", "soft-rank") if pictures else ()
     write_json(run.folder / "details.json", to_json(details(run.fit, graph, split, measures)))
 
 
-def write_report(source: Path, out: Path, quiet: bool = False) -> None:
-    """Write a report of results that are stored already; if that fails, only a message is shown."""
+def write_report(folder: Path, quiet: bool = False) -> None:
+    """Write the report of a folder into it; if that fails, only a message is shown: the results are stored already."""
     from graphmix.report import read, write
 
+    out = folder / "report.html"
     try:
-        write(read(source), out)
+        write(read(folder), out)
     except RunError as error:
         say(f"graphmix: no report was written: {error}")
     else:
         if not quiet:
-            output.print(f"Report written to {out}", markup=False, soft_wrap=True)
+            tell(f"Report written to {out}")

@@ -1,17 +1,17 @@
 """graphmix reproduce: compute the paper's tables and figures, with a verdict on each number."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.table import Table
 
 from graphmix.cli.board import Board, verdict_tables
-from graphmix.cli.data import DataRoot
+from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import output, report, resumable, say
+from graphmix.cli.screen import announce, output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec, load_spec, names
@@ -37,11 +37,11 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     out: Annotated[Path, typer.Option(help="Results folder; results in it are not computed again.")] = Path(
         "reproduction"
     ),
-    write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
+    write_page: WritePage = True,
     commit: Annotated[
         str | None, typer.Option(help="Commit of the code, for the record.", show_default="from git")
     ] = None,
@@ -60,29 +60,25 @@ def reproduce(
     from graphmix.experiments.runner import loader
     from graphmix.experiments.runner import reproduce as compute
 
-    command = shlex.join(["graphmix", "reproduce", spec, "--out", str(out)])
-    with (
-        resumable(f"{command} and the same options continues with the missing trials"),
-        Board(specs, asked) as board,
-    ):
+    with resumable("the same command continues with the missing trials"), Board(specs, asked) as board:
         records = compute(
             specs,
             asked,
             out,
             device=device,
-            load=loader(data_root, report),
+            load=loader(data_root, announce),
             commit=commit or source_commit(),
             watch=board.watch,
         )
     for record in records:
         if record.kind in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
-    output.print(tally(records), markup=False)
+    tell(tally(records))
     if any(cell.short for each in specs for cell in plan(each, asked)):
-        output.print(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.", markup=False)
-    output.print(f"Records written to {out}", markup=False, soft_wrap=True)
+        tell(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.")
+    tell(f"Records written to {out}")
     if write_page:
-        write_report(out, out / "report.html")
+        write_report(out)
     _say_what_failed([cell for record in records for cell in record.cells])
 
 
@@ -98,14 +94,14 @@ def _wanted(name: str, asked: Asked) -> list[Spec]:
 
 
 def _listing() -> Table:
-    table = Table()
-    for column in ("name", "what", "in the paper"):
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in ("name", "what, and where in the paper"):
         table.add_column(column, no_wrap=column == "name")
     for column in ("cells", "trials"):
         table.add_column(column, justify="right")
     for spec in map(load_spec, names()):
         cells = [cell for cell in plan(spec, Asked()) if cell.method is not None]
-        table.add_row(spec.name, spec.title, spec.source, str(len(cells)), str(spec.trials))
+        table.add_row(spec.name, f"{spec.title}\n[dim]{spec.source}[/dim]", str(len(cells)), str(spec.trials))
     return table
 
 

@@ -88,11 +88,14 @@ def results_table(results: Iterable[RunResult], title: str, metrics: Sequence[st
     for metric in metrics:
         name = METRICS[metric] if len(metrics) > 1 else f"test {METRICS[metric]}"
         table.add_column(f"{name} (%)", justify="right")
-    table.add_column("paper (%)", justify="right")
+    runs = list(results)
+    papers = [quoted(run) for run in runs]
+    measured = {METRICS[paper[1]] for paper in papers if paper}
+    of = f" {measured.pop()}" if len(metrics) > 1 and len(measured) == 1 else ""
+    table.add_column(f"paper{of} (%)", justify="right")
     table.add_column("trials", justify="right")
     table.add_column("seconds", justify="right")
-    for run in results:
-        paper = quoted(run)
+    for run, paper in zip(runs, papers, strict=True):
         table.add_row(
             name_run(run),
             *(spread_of(run, metric) for metric in metrics),
@@ -120,7 +123,7 @@ def tell(message: str) -> None:
     output.print(in_flags(message), markup=False, soft_wrap=True)
 
 
-def report(message: str) -> None:
+def announce(message: str) -> None:
     """Say that something slow begins, if standard error is a terminal."""
     if errors.is_terminal:
         say(message)
@@ -130,7 +133,7 @@ def warn_of_divergence(results: RunResult) -> None:
     """Warn if the loss of a trial became infinite: its accuracy is not that of a trained network."""
     if results.failed:
         trials = ", ".join(map(str, results.failed))
-        say(f"graphmix: the loss of {results.method} became infinite in trials {trials}; try a lower --learning-rate")
+        say(f"graphmix: the loss of {results.method} became infinite in trials {trials}; try a lower `learning_rate`")
 
 
 def same_folder(folder: Path) -> str:

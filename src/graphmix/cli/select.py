@@ -10,10 +10,19 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.board import Board
-from graphmix.cli.data import DataRoot
-from graphmix.cli.options import DatasetName, settings_options
+from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, settings_options
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import fresh_folder, metrics_of, output, report, results_table, resumable, same_folder
+from graphmix.cli.screen import (
+    announce,
+    fresh_folder,
+    metrics_of,
+    output,
+    results_table,
+    resumable,
+    same_folder,
+    say,
+    tell,
+)
 from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
 from graphmix.experiments.selection import search_spec
@@ -23,6 +32,7 @@ from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
 from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.expectations import few_epochs
 from graphmix.training.settings import check_value
 
 
@@ -41,11 +51,11 @@ def select(
         int | None, typer.Option(min=1, help="Different splits, taken in turn.", show_default="10, or one per trial")
     ] = None,
     trials: Annotated[int, typer.Option(min=2, help="Trials at each point, and of the chosen one.")] = 20,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     out: Annotated[
         Path | None, typer.Option(help="Results folder; results in it are not computed again.", show_default="in runs/")
     ] = None,
-    write_page: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html there.")] = True,
+    write_page: WritePage = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
     data_root: DataRoot = None,
     **given: Any,
@@ -63,6 +73,8 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
+    if given["epochs"] is not None and (note := few_epochs(usual)):
+        say(f"graphmix: {note}")
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader, reproduce
@@ -73,7 +85,7 @@ def select(
             asked,
             folder,
             device=device,
-            load=loader(data_root, report),
+            load=loader(data_root, announce),
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
@@ -85,13 +97,13 @@ def select(
     if as_json:
         written = {"chosen": found.chosen, "grid": found.grid, "run": cell.run, "out": str(folder)}
         typer.echo(json.dumps(to_json(written)))
-        return
-    output.print(_grid_table(found.grid, found.chosen, name))
-    output.print(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}", markup=False)
-    output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
-    output.print(f"Record written to {folder}", markup=False, soft_wrap=True)
+    else:
+        output.print(_grid_table(found.grid, found.chosen, name))
+        tell(f"Chosen: --alpha {found.chosen.alpha:g} and --gamma {found.chosen.gamma:g}")
+        output.print(results_table([cell.run], "The choice, with fresh seeds", metrics_of(dataset)))
+        tell(f"Record written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html")
+        write_report(folder, quiet=as_json)
 
 
 def _command(dataset: str, spec: Spec, asked: Asked, alphas: str, gammas: str) -> str:

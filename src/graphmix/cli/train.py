@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmix.cli.data import DataRoot
-from graphmix.cli.options import DatasetName, Device, WritePage, settings_options
+from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, option, settings_options
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
+    announce,
     fresh_folder,
     metrics_of,
     output,
-    report,
     results_table,
     resumable,
     same_folder,
     say,
+    tell,
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
     from graphmix.storage.runs import Run
     from graphmix.training import Progress
 
-__all__ = ["Device", "WritePage", "train"]
-
 DATA = "The data"
-
-
-def _option(help: str, panel: str, *names: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False)
 
 
 @settings_options(before="chunk", choices={"method": tuple(METHODS)})
@@ -48,23 +42,23 @@ def train(
     dataset: DatasetName,
     split: Annotated[
         str | None,
-        _option(
+        option(
             "public, random, balanced, benchmark, 5-per-class, …, or a saved one (default: the dataset's usual).", DATA
         ),
     ] = None,
     splits: Annotated[
         int | None,
-        _option("Different splits, which the trials take in turn (default: 10, or one per trial if fewer).", DATA),
+        option("Different splits, which the trials take in turn (default: 10, or one per trial if fewer).", DATA),
     ] = None,
-    split_seed: Annotated[int, _option("Seed of the first split (default: 0).", DATA)] = 0,
+    split_seed: Annotated[int, option("Seed of the first split (default: 0).", DATA)] = 0,
     data_root: DataRoot = None,
-    chunk: Annotated[int | None, _option("Trials at once (default: by the device and its memory).", RUN)] = None,
+    chunk: Annotated[int | None, option("Trials at once (default: by the device and its memory).", RUN)] = None,
     device: Device = "auto",
     out: Annotated[
-        Path | None, _option("Run folder; a killed run continues in it (default: a new one in runs/).", RUN)
+        Path | None, option("Run folder; a killed run continues in it (default: a new one in runs/).", RUN)
     ] = None,
     write_page: WritePage = True,
-    as_json: Annotated[bool, _option("Print one JSON object, accuracies in percent.", RUN, "--json")] = False,
+    as_json: Annotated[bool, option("Print one JSON object, accuracies in percent.", RUN, "--json")] = False,
     **given: Any,
 ) -> None:
     """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
@@ -78,7 +72,7 @@ def train(
     from graphmix.training.devices import choose_device
 
     choose_device(device)
-    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
+    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
         results = _run_baseline(method, graph, masks, config, folder)
@@ -96,9 +90,9 @@ def train(
         reading = "" if METHODS[method].baseline else f", reading “{config.reading}”"
         title = f"{graph.name}, {masks.name} split{different}{reading}"
         output.print(results_table([results], title, metrics_of(dataset)))
-        output.print(f"Run written to {folder}", markup=False, soft_wrap=True)
+        tell(f"Run written to {folder}")
     if write_page:
-        write_report(folder, folder / "report.html", quiet=as_json)
+        write_report(folder, quiet=as_json)
 
 
 def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
@@ -113,7 +107,7 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
     from graphmix.storage import runs as engine
 
     def watch(trial: int) -> None:
-        report(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
+        announce(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
 
     engine.check_empty(folder)
     results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch)

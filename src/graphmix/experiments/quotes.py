@@ -1,10 +1,13 @@
 """The paper's number for a run, by dataset, split, network and method."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from graphmix.experiments.spec import load_spec, names
 from graphmix.results.record import Quoted
 from graphmix.results.run import RunResult
+from graphmix.training.config import Config
 from graphmix.training.methods import METHODS
 
 # A run that differs in one of these is a variant, for which the paper has no number.
@@ -18,9 +21,14 @@ def quoted(run: RunResult) -> tuple[Quoted, str] | None:
     settings = run.settings
     if any(settings.get(name, value) != value for name, value in _USUAL.items()):
         return None
-    mixes = run.method == "graphmix"
-    off = (mixes and settings["alpha"] == 0, mixes and settings["gamma"] == 0)
-    return _numbers().get((run.dataset, run.split or "", run.backbone, run.method, *off))
+    return _numbers().get(_place(run.dataset, run.split or "", run.backbone, settings))
+
+
+def _place(dataset: str, split: str, backbone: str | None, settings: Mapping[str, Any]) -> _Place:
+    """What the paper's numbers are found by; the last two say whether GraphMix lacks mixup or predicted targets."""
+    mixes = settings["method"] == "graphmix"
+    off = (mixes and settings.get("alpha") == 0, mixes and settings.get("gamma") == 0)
+    return dataset, split, backbone, settings["method"], *off
 
 
 @cache
@@ -33,11 +41,8 @@ def _numbers() -> dict[_Place, tuple[Quoted, str]]:
         for row in spec.rows:
             for column in spec.columns if not row.quoted else ():
                 chosen = spec.chosen(row, column)
-                method = chosen["method"]
-                backbone = None if METHODS[method].baseline else chosen.get("backbone", "gcn")
-                mixes = method == "graphmix"
-                off = (mixes and chosen.get("alpha") == 0, mixes and chosen.get("gamma") == 0)
-                place = (chosen["dataset"], chosen["split"], backbone, method, *off)
+                backbone = None if METHODS[chosen["method"]].baseline else chosen.get("backbone", Config.backbone)
+                place = _place(chosen["dataset"], chosen["split"], backbone, chosen)
                 if column.name in row.paper:
                     found.setdefault(place, (row.paper[column.name], spec.metric))
     return found

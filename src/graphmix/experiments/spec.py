@@ -10,12 +10,11 @@ from typing import Any
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
 from graphmix.results.names import METRICS
-from graphmix.results.record import Quoted
-from graphmix.training import Config
+from graphmix.results.record import KINDS, Quoted
+from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
 
-KINDS = ("table", "figure", "selection", "bound")
 CHARTS = ("embedding", "soft-rank", "curves")
 MEASURES = ("embedding", "soft-rank")
 EACH = "each"
@@ -195,7 +194,7 @@ def _check(spec: Spec, name: str) -> None:
 
 def _check_cell(spec: Spec, row: Row, column: Column) -> None:
     chosen, where = spec.chosen(row, column), f"{row.name} / {column.name}"
-    allowed = {"dataset", "split"} | set(Config.__dataclass_fields__)
+    allowed = {"dataset", "split"} | set(HYPERPARAMETERS)
     unknown = set(chosen) - allowed
     _require(not unknown, spec.name, f"{where} sets {min(unknown, default='')!r}, which is not a hyperparameter")
     _require(chosen.get("dataset") in DATASETS, spec.name, f"{where} has no known dataset")

@@ -17,12 +17,10 @@ __all__ = ["BACKBONES", "GAT", "GCN", "Backbone", "GraphLike", "GraphUNet", "Wra
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "GAT": "graphmix.models.gat",
-        "GCN": "graphmix.models.gcn",
-        "Backbone": "graphmix.models.backbone",
-        "GraphLike": "graphmix.models.backbone",
-        "GraphUNet": "graphmix.models.unet",
-        "Wrapped": "graphmix.models.wrapped",
-        "wrap": "graphmix.models.wrapped",
+        "graphmix.models.backbone": "Backbone GraphLike",
+        "graphmix.models.gat": "GAT",
+        "graphmix.models.gcn": "GCN",
+        "graphmix.models.unet": "GraphUNet",
+        "graphmix.models.wrapped": "Wrapped wrap",
     },
 )

@@ -77,7 +77,7 @@ def _cell(
         drawn["paper"] = [cell.paper.mean, cell.paper.std]
     if cell.verdict is not None and cell.verdict.difference is not None and cell.status == "done":
         drawn |= {"word": outcome(cell), "difference": cell.verdict.difference, "tip": explain(cell)}
-    score = None if cell.run is None else cell.run.score(record.metric)
+    score = cell.score(record.metric)
     if cell.run is not None and score is not None:
         drawn["scores"] = _rounded(score.values, 2)
         drawn |= {"failed": sorted(cell.run.failed), "std": score.std, "mean": score.mean}

@@ -2,6 +2,7 @@
 
 from graphmix.report.contents import ModelFolder
 from graphmix.results.fit import FitMetrics
+from graphmix.results.wording import plural
 
 METRICS = {"accuracy": "accuracy", "macro-f1": "macro F1"}
 
@@ -36,7 +37,7 @@ def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:
         alike = "Not known: no edge joins two labels."
     else:
         alike = (
-            f"{_share(survey.homophily)} of the {survey.labeled_edges:,} edges between labels join one class; "
+            f"{_share(survey.homophily)} of the {plural(survey.labeled_edges, 'edge')} between labels join one class; "
             f"{_share(survey.chance)} would by chance. The further above chance, the more the graph can help."
         )
     if survey.reached is None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from graphmix.errors import RunError
 from graphmix.report.contents import Contents, ModelFolder
 from graphmix.report.runs import runs_record
 from graphmix.results import formats
@@ -36,6 +37,11 @@ def read_fitted(path: Path) -> Contents:
     Raises:
         RunError: a file is missing, damaged or of a newer format.
     """
+    if not (path / METRICS).exists():
+        raise RunError(
+            f"{path} holds a model without {METRICS}, as GraphMixClassifier.save writes it; only graphmix fit measures "
+            "what a report shows"
+        )
     shown = ModelFolder(
         metrics=read_file(FitMetrics, path / METRICS, formats.METRICS),
         model=read_file(ModelFile, path / MODEL, formats.MODEL),

@@ -4,6 +4,7 @@ import json
 import shlex
 from typing import Any
 
+from graphmix.models.registry import NETWORKS
 from graphmix.report.charts import reliability_bins
 from graphmix.report.contents import Contents, ModelFolder
 from graphmix.report.findings import (
@@ -19,7 +20,7 @@ from graphmix.report.findings import (
 )
 from graphmix.report.fitted import FILES
 from graphmix.results.fit import CandidateResult, FitMetrics
-from graphmix.results.names import NETWORKS, method_title
+from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import duration
 
@@ -176,7 +177,7 @@ def settings_facts(contents: Contents, fitted: ModelFolder) -> Facts:
     devices = {cell.run.device for record in contents.records for cell in record.cells if cell.run and cell.run.device}
     stages = [name for name in _STAGES if name in seconds] + [name for name in seconds if name not in _STAGES]
     network = [
-        ("Network", NETWORKS[metrics.backbone]),
+        ("Network", NETWORKS[metrics.backbone].title),
         ("Networks in the ensemble", f"{metrics.trials:,}"),
         ("Epochs", f"{metrics.epochs:,}"),
     ]

@@ -73,7 +73,7 @@ def run_tiles(record: Record) -> list[dict[str, Any]]:
     """The numbers to remember of runs that have one: name, mean, standard deviation and trials."""
     tiles = []
     for cell in record.cells:
-        score = None if cell.run is None else cell.run.score(record.metric)
+        score = cell.score(record.metric)
         if cell.run is not None and score is not None and score.mean is not None:
             name = cell.row if len(record.columns) == 1 else f"{cell.row}, {cell.column}"
             tiles.append({"name": name, "mean": score.mean, "std": score.std, "trials": cell.run.trials})

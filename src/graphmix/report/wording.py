@@ -74,7 +74,7 @@ def _method(cell: CellResult) -> tuple[str, str | None]:
 
 def mean(cell: CellResult, metric: str) -> float | None:
     """A cell's mean by a metric; None without a run."""
-    score = None if cell.run is None else cell.run.score(metric)
+    score = cell.score(metric)
     return None if score is None else score.mean
 
 

@@ -1,9 +1,9 @@
-"""Checks of single JSON values, and of long lists of them at once."""
+"""Checks of single JSON values."""
 
-from collections.abc import Callable
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Collection
+from typing import Any
 
-from graphmix.results.schema import Range, split_marks
+from graphmix.results.schema import Range
 
 # Beyond this a float no longer holds every whole number, and nothing we write comes near.
 LARGEST = 2**53
@@ -53,6 +53,15 @@ def whole(raw: Any, least: int | None, below: int | None) -> int:
     return int(found)
 
 
+def word(raw: Any, words: Collection[str]) -> str:
+    """One of some words."""
+    if not isinstance(raw, str):
+        raise InvalidError("is not a text")
+    if raw not in words:
+        raise InvalidError(f"is {raw[:40]!r}, not one of {', '.join(words)}")
+    return raw
+
+
 def check_object(raw: Any) -> None:
     """Raise unless a value is an object with named fields."""
     if not isinstance(raw, dict):
@@ -76,28 +85,3 @@ def size(name: str, scope: Scope) -> int | None:
                 return len(value)
             return int(value) if isinstance(value, int | float) and abs(value) <= LARGEST else None
     return None
-
-
-def all_valid(kind: Any) -> Callable[[list[Any], Scope], bool] | None:
-    """A quick look over a whole list: true where every value is of a kind and needs no change; None for other kinds."""
-    inner, marks = split_marks(kind)
-    limits = next((mark for mark in marks if isinstance(mark, Range)), None)
-    if limits is not None:
-        return lambda raw, scope: _all_whole(raw, limits.least, limit(limits, scope))
-    if get_origin(inner) is Literal:
-        words = frozenset(get_args(inner))
-        return lambda raw, scope: all(type(value) is str and value in words for value in raw)
-    if inner is float:
-        return lambda raw, scope: _all_numbers(raw)
-    if inner == float | None:
-        return lambda raw, scope: _all_numbers([value for value in raw if value is not None])
-    return None
-
-
-def _all_numbers(raw: list[Any]) -> bool:
-    return all(type(value) in (int, float) and -LARGEST <= value <= LARGEST for value in raw)
-
-
-def _all_whole(raw: list[Any], least: int, below: int | None) -> bool:
-    most = LARGEST if below is None else below - 1
-    return all(type(value) is int and least <= value <= most for value in raw)

@@ -1,12 +1,12 @@
 """What pictures of a run need: details.json."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from graphmix.results.schema import Count, Length, Maybe, Range, Shares
 
 Role = Literal["train", "val", "test", "none"]
-ROLES: tuple[Role, ...] = ("train", "val", "test", "none")
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from graphmix.models.registry import NETWORKS
 from graphmix.results.details import Reliability
 from graphmix.results.run import Fact
-from graphmix.results.schema import Count, Key, Length, Maybe, Positive, Rest, Shares
+from graphmix.results.schema import Count, Key, Length, Maybe, OneOf, Positive, Rest, Shares
 from graphmix.results.survey import Survey
+from graphmix.training.methods import fit_methods
 
-Method = Literal["graphmix", "supervised", "label-propagation", "fcn"]
-Backbone = Literal["gcn", "gat", "unet", "custom"]
+Method = Annotated[str, OneOf(fit_methods())]
+Backbone = Annotated[str, OneOf(tuple(NETWORKS))]
 Task = Literal["nodes", "links"]
 ChosenBy = Literal["accuracy", "macro-f1"]
 

@@ -1,10 +1,9 @@
 """What the paper calls its methods, and what to call a run."""
 
-from graphmix.models import registry
+from graphmix.models.registry import NETWORKS
 from graphmix.results.run import RunResult
 from graphmix.training.methods import METHODS
 
-NETWORKS = {name: info.title for name, info in registry.NETWORKS.items()}
 METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
 
 
@@ -38,6 +37,6 @@ def method_title(method: str, backbone: str) -> str:
 
 def title(method: str, backbone: str | None) -> str:
     """What the paper calls a method over a network."""
-    info = registry.NETWORKS.get(backbone or "")
+    info = NETWORKS.get(backbone or "")
     network, fcn = ("", "FCN") if info is None else (info.title, info.fcn_title)
     return METHODS[method].title.format(network=network, fcn=fcn)

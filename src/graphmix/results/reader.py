@@ -14,7 +14,6 @@ from graphmix.errors import RunError
 from graphmix.results.checks import (
     InvalidError,
     Scope,
-    all_valid,
     check_object,
     limit,
     number,
@@ -22,9 +21,10 @@ from graphmix.results.checks import (
     text,
     truth,
     whole,
+    word,
 )
 from graphmix.results.json_text import load
-from graphmix.results.schema import Absent, Flat, Length, Part, Prefixed, Range, Rest, parts, split_marks
+from graphmix.results.schema import Absent, Flat, Length, OneOf, Part, Prefixed, Range, Rest, parts, split_marks
 
 T = TypeVar("T")
 
@@ -85,28 +85,26 @@ def _reader(hint: Any) -> _Read:
     if origin in (Union, types.UnionType):
         return _union(inner)
     if origin is tuple:
-        return _list(inner[0], None) if inner[1:] == (...,) else _fixed(inner)
+        # A tuple of a fixed length holds values of one type.
+        return _list(inner[0], None if inner[1:] == (...,) else len(inner))
     if origin is dict:
         return _named(inner[1])
     if origin is Literal:
-        return _word(inner)
+        return lambda raw, scope: word(raw, inner)
     if is_dataclass(hint):
         return _Object(hint)
     return _PLAIN[hint]
 
 
 def _checked(hint: Any, marks: tuple[Any, ...]) -> _Read:
-    length = next((mark.field for mark in marks if isinstance(mark, Length)), None)
-    limits = next((mark for mark in marks if isinstance(mark, Range)), None)
-    if limits is not None:
-        return lambda raw, scope: whole(raw, limits.least, limit(limits, scope))
-    if length is None:
-        return _reader(hint)
-    if get_origin(hint) is tuple:
-        return _list(get_args(hint)[0], length)
-    rest = [kind for kind in get_args(hint) if kind is not type(None)]
-    lists = _list(get_args(rest[0])[0], length)
-    return lambda raw, scope: None if raw is None else lists(raw, scope)
+    for mark in marks:
+        if isinstance(mark, Range):
+            return lambda raw, scope: whole(raw, mark.least, limit(mark, scope))
+        if isinstance(mark, OneOf):
+            return lambda raw, scope: word(raw, mark.words)
+        if isinstance(mark, Length):
+            return _list(get_args(hint)[0], mark.field)
+    return _reader(hint)
 
 
 def _union(kinds: tuple[Any, ...]) -> _Read:
@@ -126,18 +124,15 @@ def _union(kinds: tuple[Any, ...]) -> _Read:
     return read
 
 
-def _list(kind: Any, length: str | None) -> _Read:
+def _list(kind: Any, length: str | int | None) -> _Read:
     item = _reader(kind)
-    fast = all_valid(kind)
 
     def read(raw: Any, scope: Scope) -> tuple[Any, ...]:
         if not isinstance(raw, list):
             raise InvalidError("is not a list")
-        expected = None if length is None else size(length, scope)
+        expected = size(length, scope) if isinstance(length, str) else length
         if expected is not None and len(raw) != expected:
             raise InvalidError(f"has {len(raw)} values where {expected} are expected")
-        if fast is not None and fast(raw, scope):
-            return tuple(raw)
         return tuple(_each(item, raw, scope))
 
     return read
@@ -150,19 +145,6 @@ def _each(item: _Read, raw: list[Any], scope: Scope) -> Iterator[Any]:
         except InvalidError as invalid:
             invalid.place.insert(0, f"[{place}]")
             raise
-
-
-def _fixed(kinds: tuple[Any, ...]) -> _Read:
-    readers = [_reader(kind) for kind in kinds]
-
-    def read(raw: Any, scope: Scope) -> tuple[Any, ...]:
-        if not isinstance(raw, list):
-            raise InvalidError("is not a list")
-        if len(raw) != len(readers):
-            raise InvalidError(f"has {len(raw)} values where {len(readers)} are expected")
-        return tuple(_each(lambda pair, _: pair[0](pair[1], scope), list(zip(readers, raw, strict=True)), scope))
-
-    return read
 
 
 def _named(kind: Any) -> _Read:
@@ -181,15 +163,6 @@ def _at(key: str, reader: _Read, raw: Any, scope: Scope) -> Any:
     except InvalidError as invalid:
         invalid.place.insert(0, f".{key}")
         raise
-
-
-def _word(words: tuple[str, ...]) -> _Read:
-    def read(raw: Any, scope: Scope) -> str:
-        if text(raw, scope) not in words:
-            raise InvalidError(f"is {raw[:40]!r}, not one of {', '.join(words)}")
-        return str(raw)
-
-    return read
 
 
 class _Object:
@@ -217,29 +190,22 @@ class _Object:
             return _flat(part)
         if isinstance(part.place, Rest):
             return _rest(part.place, _keys(self._cls))
-        reader = _reader(part.hint)
+        reader, takes_none = _reader(part.hint), _takes_none(part.hint)
 
         def read(raw: dict[str, Any], scope: Scope, prefix: str) -> Any:
             key = prefix + part.key
+            if not part.required and (key not in raw or (raw[key] is None and not takes_none)):
+                return part.default
             if key not in raw:
-                if part.required:
-                    raise InvalidError(f"has no field '{key}'")
-                return part.default
-            value = raw[key]
-            if value is None and not part.required and part.default is not None and not _takes_none(part.hint):
-                return part.default
-            if value is None and part.left_out:
-                return None
-            return _at(key, reader, value, scope)
+                raise InvalidError(f"has no field '{key}'")
+            return _at(key, reader, raw[key], scope)
 
         return read
 
 
 def _flat(part: Part) -> Callable[[dict[str, Any], Scope, str], Any]:
-    (cls,) = (kind for kind in get_args(part.hint) or (part.hint,) if kind is not type(None))
-    inner, own = _Object(cls), part.key if isinstance(part.place, Prefixed) else ""
-    optional = _takes_none(part.hint)
-    keys = [own + key for key in _keys(cls)]
+    cls, own = _held(part)
+    inner, optional, keys = _Object(cls), _takes_none(part.hint), [own + key for key in _keys(cls)]
 
     def read(raw: dict[str, Any], scope: Scope, prefix: str) -> Any:
         if optional and not any(prefix + key in raw for key in keys):
@@ -268,12 +234,17 @@ def _keys(cls: type) -> tuple[str, ...]:
     found: list[str] = []
     for part in parts(cls):
         if isinstance(part.place, Flat | Prefixed):
-            (inner,) = (kind for kind in get_args(part.hint) or (part.hint,) if kind is not type(None))
-            own = part.key if isinstance(part.place, Prefixed) else ""
+            inner, own = _held(part)
             found += [own + key for key in _keys(inner)]
         elif part.place is None:
             found.append(part.key)
     return tuple(found)
+
+
+def _held(part: Part) -> tuple[Any, str]:
+    """The dataclass of a flat part, and what stands before each of its keys."""
+    (cls,) = (kind for kind in get_args(part.hint) or (part.hint,) if kind is not type(None))
+    return cls, part.key if isinstance(part.place, Prefixed) else ""
 
 
 def _takes_none(hint: Any) -> bool:

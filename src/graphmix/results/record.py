@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from graphmix.results.details import Details
-from graphmix.results.run import Fact, RunResult
+from graphmix.results.run import Fact, RunResult, Score
 from graphmix.results.schema import ABSENT, Absent, Count, Flat, Key, Length, Maybe, Shares
 
 Kind = Literal["table", "figure", "selection", "bound"]
 Status = Literal["done", "failed", "unavailable", "quoted", "to do"]
 Word = Literal["reproduced", "higher", "lower", "undecided"]
 Metric = Literal["test_accuracy", "test_macro_f1", "test_rarest_f1"]
-KINDS: tuple[Kind, ...] = ("table", "figure", "selection", "bound")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,10 @@ class CellResult:
         """What its pictures need."""
         return self.outcome.details
 
+    def score(self, metric: str) -> Score | None:
+        """A measure of its run; None without a run or where it was not taken."""
+        return None if self.run is None else self.run.score(metric)
+
 
 @dataclass(frozen=True)
 class Record:
@@ -242,7 +246,7 @@ class Record:
         needed = "bound" if self.kind == "bound" else "run"
         if cell.status == "done" and getattr(cell.outcome, needed) is None:
             yield "", f"is done but has no '{needed}'"
-        if cell.run is not None and cell.run.score(self.metric) is None:
+        if cell.run is not None and cell.score(self.metric) is None:
             yield ".run", f"has no field '{self.metric}'"
         if cell.row not in self.rows or cell.column not in self.columns:
             yield "", "is in none of the record's rows and columns"

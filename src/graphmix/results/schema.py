@@ -84,6 +84,13 @@ class Range:
     below: int | str | None = None
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """A text is one of these words; `Literal` where the words are not those of a registry."""
+
+    words: tuple[str, ...]
+
+
 Maybe = Annotated[T | None, LeftOut()]
 Count = Annotated[int, Range(0)]
 Positive = Annotated[int, Range(1)]
@@ -122,7 +129,7 @@ def parts(cls: type) -> tuple[Part, ...]:
 
 def _part(field: Any, hint: Any) -> Part:
     inner, marks = split_marks(hint)
-    checks = tuple(mark for mark in marks if isinstance(mark, Length | Range))
+    checks = tuple(mark for mark in marks if isinstance(mark, Length | Range | OneOf))
     default = field.default_factory() if field.default_factory is not MISSING else field.default
     return Part(
         name=field.name,

@@ -79,27 +79,24 @@ def duration(seconds: float) -> str:
 
 
 def each_once(records: Sequence[Record]) -> list[CellResult]:
-    """The cells to count: of the tables, if there are any, and a computed cell once, where it comes first.
+    """The cells to count: of the tables, if there are any, and each once, where it comes first.
 
     Tables share cells: what was trained for one is shown in the other beside the paper's number there. A search trains
     a cell of a table again, so it is counted only where there is no table.
     """
     tables = [record for record in records if record.kind == "table"] or records
-    seen: set[str] = set()
-    counted = []
-    for cell in (cell for record in tables for cell in record.cells):
-        if cell.run is not None:
-            definition = _definition(cell.run)
-            if definition in seen:
-                continue
-            seen.add(definition)
-        counted.append(cell)
-    return counted
+    cells: dict[str, CellResult] = {}
+    for place, cell in enumerate(cell for record in tables for cell in record.cells):
+        cells.setdefault(_definition(cell) or f"cell {place}", cell)
+    return list(cells.values())
 
 
-def _definition(run: RunResult) -> str:
-    """What a run's numbers depend on, as a text: the same for the same cell of two tables."""
-    return json.dumps([run.dataset, run.split, run.split_seeds, run.settings], sort_keys=True)
+def _definition(cell: CellResult) -> str | None:
+    """What makes it the same cell in two tables: what its run depends on, or its names and the paper's number."""
+    run, paper = cell.run, cell.paper
+    if run is not None:
+        return json.dumps([run.dataset, run.split, run.split_seeds, run.settings], sort_keys=True)
+    return None if paper is None else json.dumps([*cell.place, paper.mean, paper.std])
 
 
 def count(cells: Iterable[CellResult]) -> dict[str, int]:

@@ -30,18 +30,10 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "Config": "graphmix.training.config",
-        "Fit": "graphmix.training.loop",
-        "Moment": "graphmix.training.step",
-        "Progress": "graphmix.training.loop",
-        "Task": "graphmix.training.task",
-        "build_model": "graphmix.training.batch",
-        "build_optimizer": "graphmix.training.batch",
-        "evaluate": "graphmix.training.batch",
-        "fcn_loss": "graphmix.training.step",
-        "fit": "graphmix.training.loop",
-        "gnn_loss": "graphmix.training.step",
-        "predict_targets": "graphmix.training.step",
-        "step_loss": "graphmix.training.step",
+        "graphmix.training.batch": "build_model build_optimizer evaluate",
+        "graphmix.training.config": "Config",
+        "graphmix.training.loop": "Fit Progress fit",
+        "graphmix.training.step": "Moment fcn_loss gnn_loss predict_targets step_loss",
+        "graphmix.training.task": "Task",
     },
 )

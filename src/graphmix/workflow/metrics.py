@@ -20,14 +20,12 @@ from graphmix.evaluation.heldout import HeldOut
 from graphmix.method import f1
 from graphmix.results.fit import (
     Abstention,
-    Backbone,
     Calibration,
     CandidateResult,
     ChosenBy,
     Conformal,
     FitMetrics,
     Majority,
-    Method,
     TestResult,
 )
 from graphmix.results.formats import METRICS
@@ -65,10 +63,10 @@ def describe(
         held=len(held.labels),
         trials=model.config.trials,
         epochs=model.config.epochs,
-        backbone=cast(Backbone, model.config.backbone),
+        backbone=model.config.backbone,
         majority=_majority(held, model.classes),
         chosen_by=cast(ChosenBy, options.metric),
-        chosen=cast(Method, model.method),
+        chosen=model.method,
         candidates=tuple(_placing(placing, seconds[placing.method]) for placing in placings),
         calibration=Calibration(
             temperature=round(model.temperature, 4),
@@ -104,7 +102,7 @@ def _majority(held: HeldOut, classes: Sequence[str]) -> Majority:
 def _placing(placing: Placing, seconds: float) -> CandidateResult:
     behind = placing.behind
     return CandidateResult(
-        method=cast(Method, placing.method),
+        method=placing.method,
         accuracy=_percent(placing.accuracy),
         macro_f1=_percent_or_none(placing.macro_f1),
         behind=None if behind is None else (_percent(behind.mean), _percent(behind.low), _percent(behind.high)),
