@@ -67,11 +67,19 @@ def read_tensors(path: Path) -> "dict[str, Tensor]":
     Raises:
         RunError: the file cannot be read, or is damaged.
     """
+    return parse_tensors(read_bytes(path), path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file.
+
+    Raises:
+        RunError: it cannot be read.
+    """
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    return parse_tensors(content, path)
 
 
 def parse_tensors(content: bytes, path: Path) -> "dict[str, Tensor]":

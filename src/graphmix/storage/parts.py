@@ -13,7 +13,7 @@ from typing import Any
 
 from graphmix.errors import RunError
 from graphmix.storage.description import write_description
-from graphmix.storage.files import write_bytes
+from graphmix.storage.files import read_bytes, write_bytes
 
 PARTS = "parts"
 
@@ -65,28 +65,23 @@ def read_parts(folder: Path, parts: Any, names: Iterable[str]) -> dict[str, byte
     Raises:
         RunError: a file is missing, or is not the one that was written with the description.
     """
-    return {name: _read_part(folder, parts, name) for name in names}
+    contents = {}
+    for name in names:
+        part = parts.get(Path(name).stem) if isinstance(parts, dict) else None
+        file, digest = (part.get("file"), part.get("sha256")) if isinstance(part, dict) else (None, None)
+        # The name comes from a file that anybody may have written: it must not lead out of the folder.
+        if not isinstance(file, str) or not is_part(file, [name]):
+            raise RunError(f"the description in {folder} does not name a valid file for {name}; fit again")
+        path = folder / file
+        contents[name] = read_bytes(path)
+        if hashlib.sha256(contents[name]).hexdigest() != digest:
+            raise RunError(f"{path} is not the file that was written with the model: its SHA-256 differs; fit again")
+    return contents
 
 
 def is_part(name: str, plain: Iterable[str]) -> bool:
     """Whether a file name is one of the plain names, or one of them with part of a SHA-256."""
     return any(_pattern(each).fullmatch(name) for each in plain)
-
-
-def _read_part(folder: Path, parts: Any, name: str) -> bytes:
-    part = parts.get(Path(name).stem) if isinstance(parts, dict) else None
-    file, digest = (part.get("file"), part.get("sha256")) if isinstance(part, dict) else (None, None)
-    # The name comes from a file that anybody may have written: it must not lead out of the folder.
-    if not isinstance(file, str) or not _pattern(name).fullmatch(file):
-        raise RunError(f"the description in {folder} does not name a valid file for {name}; fit again")
-    path = folder / file
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise RunError(f"{path} is not the file that was written with the model: its SHA-256 differs; fit again")
-    return content
 
 
 def _free_name(folder: Path, name: str, digest: str) -> Path:

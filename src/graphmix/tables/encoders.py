@@ -80,7 +80,7 @@ class Encoders:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, for a JSON file."""
-        return {"version": VERSION, "columns": [{"kind": each.kind, **each.to_json()} for each in self.columns]}
+        return {"version": VERSION, "columns": [{"kind": each.kind, **_fields(each)} for each in self.columns]}
 
     @classmethod
     def from_json(cls, value: Any) -> "Encoders":
@@ -102,6 +102,10 @@ class Encoders:
         if len({column.name for column in columns}) < len(columns) or kinds != sorted(kinds, reverse=True):
             raise DataError("the feature encoders are damaged: a column is repeated or in the wrong place")
         return cls(columns)
+
+
+def _fields(column: Column) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(column).items()}
 
 
 def _column(stored: Any, place: int) -> Column:

@@ -37,7 +37,10 @@ class Encoded(NamedTuple):
 
 
 class Column(Protocol):
-    """What was learned from a column, and how it encodes the same column of other tables."""
+    """What was learned from a column, and how it encodes the same column of other tables.
+
+    A frozen dataclass, whose fields are stored as JSON: text, numbers, booleans, and tuples of these.
+    """
 
     kind: ClassVar[str]
 
@@ -68,15 +71,12 @@ class Column(Protocol):
             DataError: it cannot be of this kind.
         """
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Read what `to_json` returned.
+        """Read the fields, as `Encoders.to_json` stored them.
 
         Raises:
-            DataError: it is damaged.
+            DataError: they are damaged.
         """
 
 

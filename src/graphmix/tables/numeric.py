@@ -83,13 +83,9 @@ class Number:
             notes.append(f"column {self.name!r}: {counted(empty, 'cell is', 'cells are')} missing; the mean is used")
         return notes
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"name": self.name, "mean": self.mean, "std": self.std, "has_missing": self.has_missing}
-
     @classmethod
     def from_json(cls, value: Any) -> "Number":
-        """Read what `to_json` returned; raises DataError if it is damaged."""
+        """Read the stored fields; raises DataError if they are damaged."""
         std = real(value, "std")
         if std < 0:
             raise DataError("std is negative")
@@ -145,13 +141,9 @@ class Embedding:
         scaled = _scaled(values, np.array(self.mean), np.array(self.std))
         return Encoded(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"name": self.name, "mean": list(self.mean), "std": list(self.std)}
-
     @classmethod
     def from_json(cls, value: Any) -> "Embedding":
-        """Read what `to_json` returned; raises DataError if it is damaged."""
+        """Read the stored fields; raises DataError if they are damaged."""
         mean, std = numbers(value, "mean"), numbers(value, "std")
         if len(mean) != len(std) or min(std, default=0) < 0:
             raise DataError("mean and std do not match")

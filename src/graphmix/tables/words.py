@@ -96,13 +96,9 @@ class Category:
             notes.append(f"column {self.name!r}: {counted(missing, 'cell is', 'cells are')} missing; all features 0")
         return notes
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"name": self.name, "values": list(self.values), "has_other": self.has_other}
-
     @classmethod
     def from_json(cls, value: Any) -> "Category":
-        """Read what `to_json` returned; raises DataError if it is damaged."""
+        """Read the stored fields; raises DataError if they are damaged."""
         return cls(text(value, "name"), distinct(value, "values", MOST_CATEGORIES), boolean(value, "has_other"))
 
 
@@ -154,13 +150,9 @@ class Tokens:
         counts.data[:] = 1
         return Encoded(_rows_to_one(counts), _word_notes(self.name, self.words, new))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"name": self.name, "words": list(self.words), "separator": self.separator}
-
     @classmethod
     def from_json(cls, value: Any) -> "Tokens":
-        """Read what `to_json` returned; raises DataError if it is damaged."""
+        """Read the stored fields; raises DataError if they are damaged."""
         separator = text(value, "separator")
         if len(separator) != 1 or separator not in SEPARATORS:
             raise DataError("separator is invalid")
@@ -212,13 +204,9 @@ class Text:
         counts.data *= np.array(self.idf)[counts.indices]
         return Encoded(_rows_to_one(counts), _word_notes(self.name, self.words, new))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"name": self.name, "words": list(self.words), "idf": list(self.idf)}
-
     @classmethod
     def from_json(cls, value: Any) -> "Text":
-        """Read what `to_json` returned; raises DataError if it is damaged."""
+        """Read the stored fields; raises DataError if they are damaged."""
         words, idf = distinct(value, "words", MOST_WORDS), numbers(value, "idf")
         # Real weights are between 1 and 50; far outside, float32 would overflow or round to 0.
         if len(words) != len(idf) or not all(1e-6 <= weight <= 1e6 for weight in idf):
