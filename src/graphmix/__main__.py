@@ -2,12 +2,12 @@
 
 import sys
 
-from graphmix.cli.interrupts import INTERRUPTED, exit_while_importing
+from graphmix.cli.interrupts import INTERRUPTED, exit_at_start
 
 
 def run() -> None:
     """Run the command line; after Ctrl-C, end with exit code 130 and without a traceback."""
-    exit_while_importing()
+    exit_at_start()
     try:
         from graphmix.cli.main import run as run_app
 

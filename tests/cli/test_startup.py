@@ -33,6 +33,23 @@ sys.meta_path.insert(0, PressCtrlC())
 runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
 """
 
+# Press Ctrl-C while options are parsed, where somebody swallows KeyboardInterrupt.
+WHILE_PARSING = """
+import os, runpy, signal
+import typer.core
+
+def parse_args(self, ctx, args):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    return parse(self, ctx, args)
+
+parse = typer.core.TyperCommand.parse_args
+typer.core.TyperCommand.parse_args = parse_args
+runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
+"""
+
 # Run the command, and press Ctrl-C some time after its own first import.
 AFTER_SECONDS = """
 import os, runpy, signal, sys, threading
@@ -128,6 +145,11 @@ def test_importing_graphmix_does_not_import_torch(tmp_path):
     code = "import graphmix, sys; graphmix.DATASETS, graphmix.DataError; assert 'torch' not in sys.modules; "
     code += "assert graphmix.data.resolve('Cora') == 'cora'; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+def test_ctrl_c_while_options_are_parsed_ends_the_command(tmp_path):
+    result = run(WHILE_PARSING, "data", "list", cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
 def test_ctrl_c_that_a_package_would_swallow_ends_the_command(tmp_path):

@@ -1,7 +1,7 @@
-"""Ctrl-C while modules are imported ends the process at once.
+"""Ctrl-C while options are parsed or modules are imported ends the process at once.
 
-Python would raise KeyboardInterrupt inside the import. Some packages swallow it there and go on, and callbacks of the
-import system can only print it as a traceback. While modules are imported there is nothing to save.
+Python would raise KeyboardInterrupt there. Some packages swallow it and go on, pydantic's compiled code for one, which
+parses typer's options; callbacks of the import system can only print it as a traceback. There is nothing to save yet.
 """
 
 import os
@@ -14,11 +14,21 @@ from types import FrameType
 INTERRUPTED = 130
 
 
-def exit_while_importing() -> None:
-    """From now on, let Ctrl-C end the process if an import is under way, and raise KeyboardInterrupt otherwise."""
+# Whether a command has begun: its options are parsed.
+_begun = False
+
+
+def exit_at_start() -> None:
+    """Let Ctrl-C end the process until a command begins, and later during imports; otherwise it is raised."""
     # A shell that starts a process in the background tells it to ignore Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _handle)
+
+
+def command_begins() -> None:
+    """From now on, let Ctrl-C raise KeyboardInterrupt, except during imports."""
+    global _begun
+    _begun = True
 
 
 @contextmanager
@@ -35,11 +45,16 @@ def always_raised() -> Iterator[None]:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    caller = frame
-    while caller is not None:
-        if caller.f_globals.get("__name__") == "importlib._bootstrap":
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
-        caller = caller.f_back
+    if not _begun or _importing(frame):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
     signal.default_int_handler(number, frame)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
