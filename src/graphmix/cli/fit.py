@@ -85,7 +85,7 @@ def fit(
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
     methods: Annotated[
         str | None,
-        option(f"Methods to try, comma-separated (default: {','.join(fit_methods())}).", TRAINING),
+        option(f"Methods to try, comma-separated (default: {', '.join(fit_methods())}).", TRAINING),
     ] = None,
     balanced: Annotated[
         bool,

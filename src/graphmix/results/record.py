@@ -251,4 +251,4 @@ class Record:
         if cell.row not in self.rows or cell.column not in self.columns:
             yield "", "is in none of the record's rows and columns"
         if cell.reading is not None and cell.reading not in self.readings:
-            yield ".reading", "is none of the record's readings"
+            yield ".reading", "is not one of the record's readings"

@@ -1,1 +1,1 @@
-"""From a graph of one's own to a model that can be relied on: candidates judged alike, calibrated, kept in a folder."""
+"""From tables to a model: read a problem, try methods on the same labels, keep and calibrate the best."""
