@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphmix.errors import DataError
+from graphmix.errors import ConfigError, DataError
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.links import link_features
 from graphmix.workflow.model import load_model
@@ -158,3 +158,9 @@ def test_columns_are_looked_for_in_both_tables(tables):
     assert (problem.link_encoders, problem.graph.num_features) == (None, 6 + 1)
     with pytest.raises(DataError, match="no table has a column 'size'"):
         read_problem(tables / "users.csv", tables / "links.csv", Columns(link_label="rating", ignore=("size",)))
+
+
+def test_unknown_users_of_links_cannot_be_ignored(tables, tmp_path):
+    (tmp_path / "more.csv").write_text("who,whom,amount\nu1,u9,2\n")
+    with pytest.raises(ConfigError, match="`ignore_unknown`"):
+        load_model(tables / "bare").predict(edges=tmp_path / "more.csv", ignore_unknown=True)

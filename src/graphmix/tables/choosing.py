@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_numbers, is_list, is_text, number_lists, present, separator_of, string_lists
-from graphmix.tables.kinds import CATEGORY, EMBEDDING, NUMBER, TEXT, TOKENS, column_class
+from graphmix.tables.kinds import CATEGORY, EMBEDDING, KINDS, NUMBER, TEXT, TOKENS, column_class
 from graphmix.tables.nodes import PARTS
 from graphmix.tables.numeric import are_numbers, differing_lengths, missing_words
 from graphmix.tables.table import Table, counted
@@ -82,6 +82,8 @@ def _choose_asked(
 ) -> tuple[dict[str, str], list[str]]:
     kinds, notes = {}, []
     for name, kind in asked.items():
+        if "=" in name and name not in table.columns:
+            raise DataError(f"{table.name} has no column {name!r}; a kind after = must be one of {', '.join(KINDS)}")
         table.column(name)
         if name in exclude:
             raise DataError(f"column {name!r} already holds ids, labels or the like, so it cannot also be a feature")

@@ -32,11 +32,11 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ConfigError(f"there is no device {name!r}; use auto, cpu or cuda") from error
+        raise ConfigError(f"`device` must be auto, cpu, cuda or cuda:N, not {name!r}") from error
     if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device {name!r} is not supported; use auto, cpu or cuda")
+        raise ConfigError(f"`device` must be auto, cpu, cuda or cuda:N, not {name!r}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(f"device {name!r} is not available: torch finds {torch.cuda.device_count()} CUDA devices")
+        raise ConfigError(f"`device` is {name!r}, but torch finds {torch.cuda.device_count()} CUDA devices")
     return device
 
 

@@ -88,6 +88,8 @@ class LinkProblem(Problem):
             return Grown(self.learned, self.row_names(), 0, ())
         if edges is None:
             raise DataError("the model classifies links; give a table of new links, `edges`")
+        if ignore_unknown:
+            raise ConfigError("`ignore_unknown` is for edges, and this model has only links")
         taken = columns_in_use(self.columns, self.link_encoders)
         links = _read_links(edges, self.columns, taken=taken)
         ids, user_x, notes = self._grow_users(nodes)
