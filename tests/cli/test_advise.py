@@ -46,7 +46,7 @@ def test_a_graph_without_unlabeled_nodes(tmp_path):
     ("options", "parts"),
     [
         (["--count", "0"], ["--count must be at least 1"]),
-        (["--device", "tpu"], ["no device 'tpu'"]),
+        (["--device", "tpu"], ["--device", "'tpu'"]),
         (["--out", "{made}/n.csv"], ["n.csv is a file", "--out"]),
     ],
 )
