@@ -17,6 +17,7 @@ from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
 from graphmix.tables.kinds import KINDS
+from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions
@@ -135,6 +136,9 @@ def fit(
         ignore=tuple(ignore or ()),
         encoding=encoding,
     )
+    columns.check_task(nodes is not None)
+    # Only their values are checked here; those that are not given depend on the graph.
+    Config(**{name: value for name, value in settings.items() if value is not None})
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.fitting import fit_tables
 

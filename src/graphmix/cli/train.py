@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, option, settings_options
+from graphmix.cli.paths import require_files
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
@@ -62,8 +63,11 @@ def train(
     **given: Any,
 ) -> None:
     """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
-    from graphmix.data import resolve, split_seeds
+    from graphmix.data import check_split_name, is_file, resolve, split_seeds
 
+    require_files(*(Path(name) for name in (dataset, split) if name is not None and is_file(name)))
+    if split is not None and not is_file(split):
+        check_split_name(split)
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
     seeds = split_seeds(config.trials, splits, split_seed)

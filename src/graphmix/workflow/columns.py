@@ -43,6 +43,13 @@ class Columns:
         if isinstance(self.ignore, str):
             raise ConfigError(f"`ignore` must be a list of columns, for example [{self.ignore!r}]")
 
+    def check_task(self, has_nodes: bool) -> None:
+        """Raise a DataError unless it is clear what to classify: nodes, which need their table, or links."""
+        if self.label is not None and self.link_label is not None:
+            raise DataError("nodes or links can be classified, not both: give `label` or `link_label`")
+        if self.link_label is None and not (has_nodes and self.label is not None):
+            raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
+
     def to_json(self) -> dict[str, Any]:
         """Return every choice by name, as JSON values."""
         return asdict(self) | {"features": dict(self.features), "ignore": list(self.ignore)}

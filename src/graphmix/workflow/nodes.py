@@ -54,8 +54,7 @@ class NodeProblem(Problem):
         cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
     ) -> Self:
         """Read a table of nodes and a table of edges."""
-        if nodes is None or columns.label is None:
-            raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
+        assert nodes is not None  # read_problem has checked
         table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
         notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
         edge_table = _read_edges(edges, columns)

@@ -4,7 +4,6 @@ from typing import Any
 
 from torch import Tensor
 
-from graphmix.errors import DataError
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.nodes import NodeProblem
@@ -34,8 +33,7 @@ def read_problem(
         DataError: a table is invalid; the message names the table and the line, column or node.
     """
     stage("reading")
-    if columns.label is not None and columns.link_label is not None:
-        raise DataError("nodes or links can be classified, not both: give `label` or `link_label`")
+    columns.check_task(nodes is not None)
     kind = PROBLEMS["nodes" if columns.link_label is None else "links"]
     return kind.read(nodes, edges, columns, ignore_unknown=ignore_unknown, stage=stage)
 
