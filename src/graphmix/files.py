@@ -1,16 +1,89 @@
-"""Files that are written whole or not at all."""
+"""Files: which may be read, which may be written, and writes that happen whole or not at all."""
 
+import errno
 import os
+import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+
+from graphmix.errors import ConfigError, DataError
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+def other_kind(path: Path) -> str | None:
+    """What a path leads to if that is not a plain file: "a pipe", "a device", "a folder"; None if plain or missing."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "not a plain file")
+
+
+def require_plain(path: Path) -> None:
+    """Raise DataError if a path leads to anything but a plain file; a missing file passes.
+
+    Files are read more than once, and reading a pipe or a device may never end.
+
+    Raises:
+        DataError: it is a pipe, a device, a socket or a folder.
+        OSError: the path cannot be looked at.
+    """
+    if kind := other_kind(path):
+        raise DataError(f"{path} is {kind}; only plain files are read, so copy it into a file first")
+
+
+def check_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False, parameter: str = "out") -> None:
+    """Check, before anything slow begins, that a file may be written.
+
+    Args:
+        path: the file; links are followed.
+        inputs: what the same command reads; missing ones do not matter.
+        force: whether an existing file may be replaced.
+        parameter: the parameter that names the file, for messages.
+
+    Raises:
+        ConfigError: the file is one of the inputs, exists without `force`, is not a plain file, or its folder is
+            missing or cannot be written.
+    """
+    if any(_is_same(path, each) for each in inputs):
+        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+    if kind := other_kind(path):
+        raise ConfigError(f"{path} is {kind}, which is never replaced; choose another `{parameter}`")
+    if path.exists() and not force:
+        raise ConfigError(f"{path} exists already; choose another `{parameter}`, or use `force` to replace it")
+    parent = path.resolve().parent
+    if not parent.is_dir():
+        raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another `{parameter}`")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ConfigError(f"{path}: the folder {path.parent} cannot be written; choose another `{parameter}`")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is missing
+        return path.resolve() == other.resolve()
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file atomically: nobody ever sees half of it, and a failure or Ctrl-C leaves the old file.
 
+    A link stays a link: the file that it leads to is replaced.
+
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or is a pipe, a device or the like, which is never replaced.
     """
+    path = path.resolve()
+    if kind := other_kind(path):
+        raise OSError(errno.EEXIST, f"it is {kind}, which is never replaced", str(path))
     # A temporary file in the same folder, so that the final rename cannot cross file systems.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)

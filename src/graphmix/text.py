@@ -1,0 +1,39 @@
+"""Text from elsewhere, made fit for a terminal: one line, no control characters, not too long."""
+
+import unicodedata
+
+# Control characters, invisible ones that change the direction of text, lone surrogates, line and paragraph separators.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Invisible too, but part of words in Persian and Hindi, and of emoji.
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    """Escape characters that a terminal would obey or hide.
+
+    Example:
+        >>> print(visible("red\\x1b[31m and\\nmore"))
+        red\\x1b[31m and\\nmore
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(letter) for letter in text)
+
+
+def clipped(text: str, most: int) -> str:
+    """Cut text that is longer than `most` characters in the middle, and say how long it was.
+
+    Example:
+        >>> clipped("a" * 100_000, 8)
+        'aaaa … (100,000 characters) … aaaa'
+    """
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} … ({len(text):,} characters) … {text[len(text) - half :]}"
+
+
+def _escaped(letter: str) -> str:
+    if letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN:
+        return letter
+    return ascii(letter)[1:-1]

@@ -1,0 +1,71 @@
+"""Which files may be read and written."""
+
+import os
+import socket
+
+import pytest
+
+from graphmix.errors import ConfigError, DataError
+from graphmix.files import check_output, require_plain, write_whole
+
+
+def test_pipes_devices_and_folders_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for path, kind in (("pipe.csv", "pipe"), ("socket", "socket"), ("/dev/zero", "device"), (".", "folder")):
+            with pytest.raises(DataError, match=kind):
+                require_plain(tmp_path / path)
+
+
+def test_plain_files_links_to_them_and_missing_files_pass(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("file", "link", "missing"):
+        require_plain(tmp_path / name)
+
+
+def test_an_output_is_never_an_input(tmp_path):
+    table = tmp_path / "nodes.csv"
+    table.write_text("id")
+    (tmp_path / "link.csv").symlink_to(table)
+    os.link(table, tmp_path / "hard.csv")
+    for name in ("nodes.csv", "link.csv", "hard.csv", "sub/../nodes.csv"):
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        with pytest.raises(ConfigError, match="read by this command"):
+            check_output(tmp_path / name, inputs=[table], force=True)
+    check_output(tmp_path / "other.csv", inputs=[table, tmp_path / "missing.csv"])
+    with pytest.raises(ConfigError, match="read by this command"):
+        check_output(tmp_path / "missing.csv", inputs=[tmp_path / "missing.csv"])
+
+
+def test_an_existing_file_needs_force(tmp_path):
+    (tmp_path / "page.html").write_text("mine")
+    with pytest.raises(ConfigError, match="`force`"):
+        check_output(tmp_path / "page.html")
+    check_output(tmp_path / "page.html", force=True)
+
+
+def test_the_folder_of_an_output_must_exist(tmp_path):
+    with pytest.raises(ConfigError, match="does not exist"):
+        check_output(tmp_path / "nowhere" / "page.html")
+
+
+def test_only_plain_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(ConfigError, match="pipe"):
+            check_output(tmp_path / name, force=True)
+        with pytest.raises(OSError, match="never replaced"):
+            write_whole(tmp_path / name, b"content")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
