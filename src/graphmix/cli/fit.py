@@ -113,7 +113,7 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
-    chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
+    chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
