@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_words
-from graphmix.tables.checked_text import UTF8
 from graphmix.tables.edges import find_ends
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles, read_parts
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import Table, shortened
 
 # For each end, ids by the number of the link.
@@ -51,7 +51,7 @@ def read_labeled_links(
     split: str | None = None,
     source: str | None = None,
     target: str | None = None,
-    encoding: str = UTF8,
+    reading: Reading = USUAL,
     taken: Collection[str | None] = (),
 ) -> LinkTable:
     """Read a table with one link in each row; repeated links, reverse links and loops are separate links.
@@ -62,7 +62,7 @@ def read_labeled_links(
         split: a column of train, val or test.
         source: the column of one end's ids; by default found as in `read_edges`.
         target: the column of the other end's ids.
-        encoding: the encoding of a text file.
+        reading: how the table is read.
         taken: columns that are known not to be ends.
 
     Raises:
@@ -70,7 +70,7 @@ def read_labeled_links(
     """
     import pyarrow as pa
 
-    table = read_table(links, "edges", encoding)
+    table = read_table(links, "edges", reading)
     source, target = find_ends(table, source, target, {label, split, *taken})
     used = check_roles(table, source, target, label, split)
     read = {name: read_ids(table, name) for name in (source, target)}
