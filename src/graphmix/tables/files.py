@@ -29,7 +29,7 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
         DataError: the table cannot be read; the message names the file, and the line where possible.
     """
     if not is_path(source):
-        return read_memory(source, name)
+        return read_memory(source, name, reading.ignore)
     path = Path(source)
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
@@ -39,7 +39,7 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
         if not path.exists():
             raise DataError(f"there is no file {path}")
         if ending in _PARQUET and plain == path:
-            return read_parquet(path)
+            return read_parquet(path, reading.ignore)
         if ending in SEPARATORS:
             return read_delimited(path, ending, reading)
     except OSError as error:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from graphmix.errors import DataError
+from graphmix.text import clipped
 
 Value = TypeVar("Value")
 
 # How many items of a long list a message names.
 NAMED = 5
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Table:
 
     def locate(self, row: int, name: str) -> str:
         """Begin a sentence about a cell: `papers.csv line 14: 'n.d.' in column 'year'`."""
-        return f"{self.where(row)}: {shortened(self.column(name)[row])} in column {name!r}"
+        return f"{self.where(row)}: {shortened(self.column(name)[row])} in column {quoted(name)}"
 
     def column(self, name: str) -> Any:
         """Return a column `[rows]`.
@@ -63,10 +65,14 @@ class Table:
             DataError: there is no such column, or its type cannot be used.
         """
         if name in self.ignored:
-            raise DataError(f"{self.name}: column {name!r} cannot be used: {self.ignored[name]}")
+            raise DataError(f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}")
         if name not in self.columns:
-            raise DataError(f"{self.name} has no column {name!r}; it has {self.names()}")
+            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}")
         return self.columns[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column, usable or not."""
+        return name in self.columns or name in self.ignored
 
     def parsed(self, name: str, parse: "Callable[[Table, str], Value]") -> Value:
         """Return `parse(table, name)`, computed once and kept with the table."""
@@ -77,7 +83,7 @@ class Table:
 
     def names(self) -> str:
         """List the columns, for a message."""
-        return some_of([repr(name) for name in self.columns])
+        return some_of([quoted(name) for name in self.columns])
 
     def _has_one_line_per_row(self) -> bool:
         # Counted only when a message needs it, and then once.
@@ -101,6 +107,11 @@ def shortened(cell: object) -> str:
     """Quote a cell for a message; a long one is cut."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def quoted(name: str) -> str:
+    """Quote the name of a column for a message; a very long one is cut in the middle."""
+    return repr(clipped(name, _LONGEST_NAME))
 
 
 def one_line(error: Exception) -> str:
