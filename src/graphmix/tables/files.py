@@ -7,8 +7,9 @@ from typing import Any
 
 from graphmix.errors import DataError
 from graphmix.files import require_plain
-from graphmix.tables.delimited import SEPARATORS, read_delimited
+from graphmix.tables.delimited import read_delimited
 from graphmix.tables.formats import PARQUET, other_ending, refuse_other_format
+from graphmix.tables.layout import SEPARATORS
 from graphmix.tables.memory import read_memory, to_arrow
 from graphmix.tables.parquet import read_parquet
 from graphmix.tables.reading import USUAL, Reading
@@ -30,6 +31,7 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
         DataError: the table cannot be read; the message names the file, and the line where possible.
     """
     if not is_path(source):
+        _require_header(name, reading)
         return read_memory(source, name, reading.ignore)
     path = Path(source)
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
@@ -44,10 +46,16 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
             raise DataError(other_ending(path, ending))
         refuse_other_format(path, ending, is_gzipped=plain != path)
         if ending in PARQUET:
+            _require_header(str(path), reading)
             return read_parquet(path, reading.ignore)
         return read_delimited(path, ending, reading)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _require_header(table: str, reading: Reading) -> None:
+    if not reading.has_header:
+        raise DataError(f"{table} names its columns itself; `no_header` is only for text files")
 
 
 def is_path(source: TableSource) -> bool:

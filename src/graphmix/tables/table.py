@@ -27,6 +27,7 @@ class Table:
         in_memory: whether it was a table in memory rather than a file.
         count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
             the file can no longer be read.
+        lines_above: how many lines of a text file are above its first row: its header, and comments.
         decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
         exact: columns of other types than those above, such as decimals, dates and float32, as they were read; for ids.
     """
@@ -37,6 +38,7 @@ class Table:
     ignored: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     count_lines: Callable[[], int | None] = lambda: None
+    lines_above: int = 1
     decimal: str = "."
     exact: Mapping[str, Any] = field(default_factory=dict)
     _parsed: dict[Any, Any] = field(default_factory=dict, init=False)
@@ -44,11 +46,15 @@ class Table:
     def where(self, row: int) -> str:
         """Name a row, counted from 0: `papers.csv line 14`, `papers.csv row 13`, or `row 13 of nodes`.
 
-        The line is named only if every row is on one line of its own, with nothing above the header.
+        The line is named only if every row is on one line of its own, with no empty lines between.
         """
         if self.in_memory:
             return f"row {row + 1} of {self.name}"
-        return f"{self.name} line {row + 2}" if self._has_one_line_per_row() else f"{self.name} row {row + 1}"
+        return (
+            f"{self.name} line {row + self.lines_above + 1}"
+            if self._has_one_line_per_row()
+            else f"{self.name} row {row + 1}"
+        )
 
     def quote(self, row: int, name: str) -> str:
         """Quote a cell and say where it is: `'n.d.', papers.csv line 14`."""
@@ -89,7 +95,7 @@ class Table:
         # Counted only when a message needs it, and then once.
         if self.count_lines not in self._parsed:
             self._parsed[self.count_lines] = self.count_lines()
-        return bool(self._parsed[self.count_lines] == self.rows + 1)
+        return bool(self._parsed[self.count_lines] == self.rows + self.lines_above)
 
 
 def some_of(items: list[str], most: int = 20) -> str:
