@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graphmix.errors import GraphMixError
+from graphmix.tables.ids import id_text
 from graphmix.tables.kinds import KINDS
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.model import load_model
 from graphmix.workflow.options import CANDIDATES, FitOptions
-from graphmix.tables.ids import id_text
 
 ODD = [
     "",

@@ -4,14 +4,10 @@ What can be wrong with a file is found out only after pyarrow has failed, or if 
 """
 
 import contextlib
-import csv
 import gzip
-import io
-import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +15,13 @@ import numpy as np
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
+from graphmix.tables.layout import Layout, find_layout, is_enough
 from graphmix.tables.reading import UTF8, Reading
-from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 BLOCKS = (2**22, LARGEST_ROW)
-SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
-LONGEST_HEADER = 2**20
-_LINE_BREAK = re.compile(rb"[\r\n]")
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """What the top of a file says about the rest.
-
-    Attributes:
-        separator: the character between cells.
-        names: the columns.
-        skipped: how many empty lines are above the header in the file that pyarrow reads.
-        has_bare_returns: whether lines may end in a carriage return alone.
-    """
-
-    separator: str
-    names: list[str]
-    skipped: int
-    has_bare_returns: bool
 
 
 def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
@@ -62,7 +38,7 @@ def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
     text = CheckedText(path, reading.encoding)
     try:
         with _as_utf8(text) as (file, head):
-            layout = _find_layout(text, head, ending)
+            layout = find_layout(text, head, ending, reading)
             columns, rows = _parse(text, file, layout)
         _check_cells(text, columns)
     except _GZIP_ERRORS as error:
@@ -70,7 +46,9 @@ def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
     if not rows:
         raise DataError(f"{path} has a header but no rows")
     decimal = "," if layout.separator == ";" else "."
-    return Table(path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal)
+    return Table(
+        path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal, lines_above=layout.above
+    )
 
 
 @contextlib.contextmanager
@@ -83,9 +61,7 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
         head = b""
         for piece in pieces:
             head += piece
-            # A line break between two quotes is part of a name.
-            has_header = head.count(b'"') % 2 == 0 and _LINE_BREAK.search(head)
-            if has_header or len(head) > LONGEST_HEADER:
+            if is_enough(head):
                 break
         if text.is_utf8:
             yield text.path, head
@@ -97,31 +73,7 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
             yield Path(copy.name), head
 
 
-def _find_layout(text: CheckedText, head: bytes, ending: str) -> _Layout:
-    """Find the separator and the names of the columns in the top of a file."""
-    path, decoded = text.path, head.decode(UTF8, errors="ignore")
-    if not decoded.strip():
-        raise DataError(f"{path} is empty")
-    first = decoded.replace("\r", "\n").partition("\n")[0]
-    # A separator inside quotes is part of a name.
-    bare = "".join(first.split('"')[::2])
-    candidates = SEPARATORS[ending]
-    if ending == ".txt":
-        separator = max(candidates, key=bare.count)
-    else:
-        separator = next((candidate for candidate in candidates if candidate in bare), candidates[0])
-    try:
-        names = [name.strip() for name in next(csv.reader(io.StringIO(decoded, newline=""), delimiter=separator))]
-    except csv.Error as error:
-        raise DataError(f"{path}: its first line is not a header: {error}") from error
-    if first == decoded and len(head) > LONGEST_HEADER:
-        raise DataError(f"{path}: its header is longer than {LONGEST_HEADER // 2**20} MiB")
-    check_names(names, str(path))
-    # The empty lines were left out of a copy in UTF-8.
-    return _Layout(separator, names, text.skipped if text.is_utf8 else 0, b"\r" in head.rstrip())
-
-
-def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, Any], int]:
+def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any], int]:
     """Return the columns and the number of rows."""
     import pyarrow as pa
 
@@ -140,7 +92,7 @@ def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, An
     raise AssertionError("the last block either suffices or raises")
 
 
-def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
+def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
     """Let pyarrow read a file in blocks of so many bytes; `refuse` is called with rows of the wrong length."""
     import pyarrow as pa
     from pyarrow import csv
@@ -151,7 +103,7 @@ def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] 
         block_size=block,
         column_names=layout.names,
         skip_rows=layout.skipped,
-        skip_rows_after_names=1,
+        skip_rows_after_names=int(layout.has_header),
     )
     parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=refuse)
     converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.names})
@@ -164,7 +116,7 @@ def _is_too_large(error: Exception) -> bool:
     return "straddling" in str(error)
 
 
-def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
+def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
     """Say why pyarrow could not read a file.
 
     Raises:
@@ -174,7 +126,7 @@ def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
 
     # First, because pyarrow can hand over a row only if its text is valid.
     whole = text.whole()
-    if whole.lines == whole.skipped + 1 and not layout.has_bare_returns:
+    if whole.lines == whole.skipped + layout.above and not layout.has_bare_returns:
         return f"{whole.path} has a header but no rows"
     ragged: list[Any] = []
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from graphmix.errors import DataError
-from graphmix.tables.table import Table, shortened
+from graphmix.tables.table import Table, quoted, shortened
 
 TEXT, INTEGER, FLOAT, DECIMAL = "text", "integer", "float", "decimal"
 _VALUES: dict[str, Callable[[str], Any]] = {TEXT: str, INTEGER: int, FLOAT: float, DECIMAL: Decimal}
@@ -56,7 +56,7 @@ def read_ids(table: Table, name: str) -> Ids:
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     empty = pc.index(pc.equal(pc.utf8_trim_whitespace(pc.fill_null(texts, "")), ""), True).as_py()
     if empty >= 0:
-        raise DataError(f"{table.where(empty)} has no id: column {name!r} is empty there")
+        raise DataError(f"{table.where(empty)} has no id: column {quoted(name)} is empty there")
     return Ids(texts, kind)
 
 
@@ -119,11 +119,12 @@ def _float_texts(table: Table, name: str, column: Any) -> Any:
 
     bits = column.type.bit_width
     values = column.cast(pa.float64()).to_pylist()
+    limit = _EXACT_BELOW[bits]
     for row, value in enumerate(values):
-        if value is not None and abs(value) >= _EXACT_BELOW[bits]:
+        if value is not None and abs(value) >= limit:
             raise DataError(
-                f"{table.where(row)}: id {value!r} in column {name!r} is a floating-point number of {bits} bits, which "
-                f"cannot tell whole numbers from {_EXACT_BELOW[bits]:,} on apart; store the ids as integers or as text"
+                f"{table.where(row)}: id {value!r} in column {quoted(name)} is a floating-point number of {bits} bits, "
+                f"which cannot tell whole numbers from {limit:,} on apart; store the ids as integers or as text"
             )
     # NaN is a missing cell.
     texts = [None if value is None or value != value else id_text(value) for value in values]
@@ -138,12 +139,13 @@ def _time_texts(table: Table, name: str, column: Any) -> Any:
 
     kind = column.type
     if types.is_duration(kind) or types.is_interval(kind):
-        raise DataError(f"{table.name}: column {name!r} holds {kind}, which cannot be ids; store them as text")
+        raise DataError(f"{table.name}: column {quoted(name)} holds {kind}, which cannot be ids; store them as text")
     if types.is_timestamp(kind) and kind.tz is not None:
         column = column.cast(pa.timestamp(kind.unit, "UTC"))
     texts = column.cast(pa.large_string())
     wrong = pc.index(pc.fill_null(pc.starts_with(texts, _OUT_OF_RANGE), False), True).as_py()
     if wrong >= 0:
-        raise DataError(f"{table.where(wrong)}: column {name!r} has a date that cannot be written; store ids as text")
+        cell = f"{table.where(wrong)}: column {quoted(name)}"
+        raise DataError(f"{cell} has a date that cannot be written; store the ids as text")
     texts = pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")
     return pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+(Z?)$", r"\1\2")

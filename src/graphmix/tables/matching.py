@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.ids import FLOAT, Ids
-from graphmix.tables.table import Table, counted, shortened
+from graphmix.tables.table import Table, counted, quoted, shortened
 
 Numbers = NDArray[np.int64]
 UNKNOWN = -1
@@ -63,8 +63,8 @@ def find_nodes(nodes: Sequence[str], ids: Ids, table: Table, column: str) -> Fou
     if len(doubtful):
         row = int(doubtful[0])
         raise DataError(
-            f"{table.where(row)}: {shortened(ids.texts[row])} in column {column!r} may mean more than one node, whose "
-            "ids differ by outer spaces or by '.0' only; write it as the table of nodes does"
+            f"{table.where(row)}: {shortened(ids.texts[row])} in column {quoted(column)} may mean more than one node: "
+            "their ids differ by outer spaces or by '.0' only; write it as the table of nodes does"
         )
     return Found(rows, notes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from graphmix.tables.ids import TEXT, check_stored, typed
 from graphmix.tables.stored import is_text
+from graphmix.tables.table import quoted
 
 # Every heading of ours; a column of ids with one of these names gets another.
 _PREDICTED = {"predicted", "probability", "second", "second_probability", "third", "third_probability"}
@@ -57,7 +58,7 @@ def heading_notes(own: Sequence[str], usual: Sequence[str]) -> list[str]:
     """Note id columns that have another heading in outputs."""
     renamed = [(name, heading) for name, heading in zip(own, headings(own, usual), strict=True) if name != heading]
     return [
-        f"the ids of column {name!r} are called {heading!r} in outputs, whose columns have such names already"
+        f"the ids of column {quoted(name)} are called {quoted(heading)} in outputs, which have columns of that name"
         for name, heading in renamed
     ]
 
