@@ -134,9 +134,11 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
 
 def _id_column(table: Table, taken: set[str | None]) -> str:
     free = [name for name in table.columns if name not in taken]
-    if not free:
+    # A column of ids that cannot be used must not be replaced by another without a word.
+    called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
+    if not free and not table.ignored:
         raise DataError(f"{table.name} has no column left for the nodes' ids")
-    called = {name.lower(): name for name in reversed(free)}
+    free = free or list(table.ignored)
     return next((called[name] for name in _ID_NAMES if name in called), free[0])
 
 
