@@ -24,7 +24,7 @@ from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
-BLOCKS = (2**22, LARGEST_ROW)
+SMALL_BLOCK = 2**22
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
 LONGEST_HEADER = 2**20
 _LINE_BREAK = re.compile(rb"[\r\n]")
@@ -48,18 +48,19 @@ class _Layout:
     has_bare_returns: bool
 
 
-def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
+def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LARGEST_ROW) -> Table:
     """Read a CSV, TSV or text file, plain or gzipped.
 
     Args:
         path: the file.
         ending: the end of its name without `.gz`: a key of `SEPARATORS`.
         reading: its encoding, and whether it has a header.
+        largest: the bytes that a row may have.
 
     Raises:
         DataError: the file is not such a table; the message names the line where possible.
     """
-    text = CheckedText(path, reading.encoding)
+    text = CheckedText(path, reading.encoding, largest)
     try:
         with _as_utf8(text) as (file, head):
             layout = _find_layout(text, head, ending)
@@ -125,11 +126,12 @@ def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, An
     """Return the columns and the number of rows."""
     import pyarrow as pa
 
-    for block in BLOCKS:
+    blocks = _blocks(text)
+    for block in blocks:
         try:
             table = _read(file, layout, block)
         except pa.ArrowInvalid as error:
-            if _is_too_large(error) and block != BLOCKS[-1]:
+            if _is_too_large(error) and block != blocks[-1]:
                 continue
             raise DataError(_diagnosis(text, file, layout)) from error
         except OSError:
@@ -138,6 +140,11 @@ def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, An
             raise
         return {name: table.column(name) for name in layout.names}, table.num_rows
     raise AssertionError("the last block either suffices or raises")
+
+
+def _blocks(text: CheckedText) -> tuple[int, ...]:
+    """Return the sizes of blocks to try."""
+    return (SMALL_BLOCK, text.largest) if text.largest > SMALL_BLOCK else (SMALL_BLOCK,)
 
 
 def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
@@ -182,7 +189,8 @@ def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
         ragged.append(row)
         return "error"
 
-    for block in BLOCKS:
+    blocks = _blocks(text)
+    for block in blocks:
         try:
             _read(file, layout, block, refuse)
         except pa.ArrowInvalid as error:
@@ -190,7 +198,7 @@ def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
                 return _ragged(whole, ragged[0])
             if not _is_too_large(error):
                 return f"{whole.path} cannot be read as a table: {one_line(error)}"
-    return too_large(whole.path, whole.find_large_row(BLOCKS[-1]), BLOCKS[-1])
+    return too_large(whole.path, whole.find_large_row(blocks[-1]), blocks[-1])
 
 
 def _ragged(text: CheckedText, row: Any) -> str:

@@ -57,7 +57,8 @@ def check_names(names: list[str], table: str) -> None:
         raise DataError(
             f"{table}: column {names.index('') + 1} has no name; name it or remove it (pandas: to_csv(index=False))"
         )
-    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    seen: set[str] = set()
+    twice = next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
     if twice is not None:
         raise DataError(f"{table} has two columns called {shortened(twice)}; rename one of them")
 
