@@ -91,7 +91,11 @@ def test_rows_are_named_by_their_lines(table, content, where):
         ("a,b\n1,2\n\n\n3,4,5\n", "^table.csv line 5 has 3 cells, but the header names 2"),
         ('a,b\n1,"x\ny"\n3\n1,3\n3\n', "^table.csv line 4 has 1 cell"),
         ("\n\na,b\n1,2\n3\n", "^table.csv line 5 has 1 cell"),
-        ('a,b\n1,"x\n2,y\n', "table.csv: a quote opened in row 1 is never closed"),
+        ('a,b\n1,"x\n2,y\n', "^table.csv line 2: a quote opens here and is never closed"),
+        ('a,b\n"x\ny",1\n"2,y\n3,4\n', "^table.csv line 4: a quote opens here and is never closed"),
+        ('a,b\n5" disk,1\n2,"y\n', "^table.csv line 3: a quote opens here and is never closed"),
+        ('"a,b\n1,2\n', "^table.csv line 1: a quote opens here and is never closed"),
+        ('a,b\n"1,2\n3,4\n5,"6"\n', "^table.csv line 2 has 1 cell, .*a quote on it is closed only 2 lines below$"),
         (b"a,b\n1,2\n\xff,4\n", "^table.csv line 3 is not utf-8: invalid start byte; .*`encoding` to latin-1$"),
         (b"a,b\n1,2\n3,\xc3", "^table.csv line 3 is not utf-8: unexpected end of data"),
         (b"a,b\n1,2\n3,\0\n", "^table.csv line 3 has a NUL byte"),
@@ -188,10 +192,9 @@ def test_the_line_of_a_row_beyond_the_limit_is_found(write, monkeypatch, cell, p
 def test_a_row_beyond_the_limit_is_named(write, monkeypatch, cell):
     monkeypatch.setattr(delimited, "BLOCKS", (16, 2**10))
     monkeypatch.setattr(checked_text, "PIECE", 2**10)
-    with pytest.raises(
-        DataError, match=r"^table.csv line 2: a row is larger than 0.000976562 MiB; shorten its text, or"
-    ):
-        read_table(write(f"a,b\n1,{cell}\n5,6\n"))
+    fault = "a quote opens here and is not closed within" if cell[0] == '"' else "a row is larger than"
+    with pytest.raises(DataError, match=f"^table.csv line 3: {fault} "):
+        read_table(write(f"a,b\n7,8\n1,{cell}\n5,6\n"))
 
 
 def test_a_line_beyond_measure_is_refused_before_the_file_ends(write, monkeypatch):
@@ -265,7 +268,7 @@ _LONG = b"a,b\n" + b"1,2\n" * 300_000
         (_LONG + b"3\n4,\xff\n", "^t.csv.* line 300003 is not utf-8"),
         (_LONG + b"\xff\n", "^t.csv.* line 300002 is not utf-8"),
         (_LONG + b"3\n", "^t.csv.* line 300002 has 1 cell"),
-        (_LONG + b'3,"4\n' + b"5,6\n", "a quote opened in row 300001 is never closed"),
+        (_LONG + b'3,"4\n' + b"5,6\n", "^t.csv.* line 300002: a quote opens here and is never closed"),
     ],
 )
 @pytest.mark.parametrize("zipped", [False, True])

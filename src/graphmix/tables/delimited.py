@@ -16,6 +16,7 @@ import numpy as np
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
 from graphmix.tables.layout import Layout, find_layout, is_enough
+from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.table import Table, counted, one_line, shortened
 
@@ -40,11 +41,11 @@ def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
         with _as_utf8(text) as (file, head):
             layout = find_layout(text, head, ending, reading)
             columns, rows = _parse(text, file, layout)
-        _check_cells(text, columns)
+        _check_cells(text, columns, layout)
     except _GZIP_ERRORS as error:
         raise DataError(f"{path} is not a complete gzip file: {error}") from error
     if not rows:
-        raise DataError(f"{path} has a header but no rows")
+        raise DataError(_never_closed(text, layout) or _no_rows(path))
     decimal = "," if layout.separator == ";" else "."
     return Table(
         path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal, lines_above=layout.above
@@ -127,7 +128,7 @@ def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
     # First, because pyarrow can hand over a row only if its text is valid.
     whole = text.whole()
     if whole.lines == whole.skipped + layout.above and not layout.has_bare_returns:
-        return f"{whole.path} has a header but no rows"
+        return _never_closed(text, layout) or _no_rows(whole.path)
     ragged: list[Any] = []
 
     def refuse(row: Any) -> str:
@@ -139,21 +140,33 @@ def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
             _read(file, layout, block, refuse)
         except pa.ArrowInvalid as error:
             if ragged:
-                return _ragged(whole, ragged[0])
+                return _ragged(whole, ragged[0], layout)
             if not _is_too_large(error):
                 return f"{whole.path} cannot be read as a table: {one_line(error)}"
+    if fault := _never_closed(text, layout):
+        return fault
+    opened = _find_open_quote(text, layout, BLOCKS[-1])
+    if opened is not None:
+        size = f"{BLOCKS[-1] / 2**20:g} MiB"
+        return (
+            f"{whole.path.name} line {opened}: a quote opens here and is not closed within {size}; close or remove it"
+        )
     return too_large(whole.path, whole.find_large_row(BLOCKS[-1]), BLOCKS[-1])
 
 
-def _ragged(text: CheckedText, row: Any) -> str:
+def _ragged(text: CheckedText, row: Any, layout: Layout) -> str:
+    breaks = row.text.count("\n")
+    if breaks and (fault := _never_closed(text, layout)):
+        return fault
     first = row.text.encode(UTF8).splitlines()[0] if row.text else b""
     line = text.find_line(row.number, first)
     where = f"line {line}" if line is not None else f"row {row.number - 1}"
     fault = f"has {counted(row.actual_columns, 'cell')}, but the header names {row.expected_columns}"
-    return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}"
+    hint = f"; a quote on it is closed only {counted(breaks, 'line')} below" if breaks else ""
+    return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}{hint}"
 
 
-def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
+def _check_cells(text: CheckedText, columns: dict[str, Any], layout: Layout) -> None:
     """Look at what pyarrow read for two defects that it accepts: NUL bytes, and a quote that is never closed.
 
     Raises:
@@ -164,13 +177,26 @@ def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
         text.whole()
         raise DataError(f"{text.path} has a NUL byte, so it is not a text table")
     last = list(columns.values())[-1]
-    if len(last) and "\n" in last[-1].as_py():
-        whole = text.whole()
-        if whole.quotes % 2 and whole.ending != b'"':
-            raise DataError(
-                f"{text.path}: a quote opened in row {len(last)} is never closed, so that row contains the rest of "
-                "the file"
-            )
+    if len(last) and "\n" in last[-1].as_py() and (fault := _never_closed(text, layout)):
+        raise DataError(fault)
+
+
+def _no_rows(path: Path) -> str:
+    return f"{path} has a header but no rows"
+
+
+def _never_closed(text: CheckedText, layout: Layout) -> str:
+    """Say where a quote opens that is never closed; "" if there is none."""
+    line = _find_open_quote(text, layout)
+    if line is None:
+        return ""
+    return f"{text.path.name} line {line}: a quote opens here and is never closed; close or remove it"
+
+
+def _find_open_quote(text: CheckedText, layout: Layout, most: int | None = None) -> int | None:
+    fresh = CheckedText(text.path, text.encoding)
+    line = find_open_quote(fresh.pieces(), layout.separator, most)
+    return None if line is None else fresh.skipped + line
 
 
 def _has_nul(column: Any) -> bool:
