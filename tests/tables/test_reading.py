@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphmix.errors import DataError
+from graphmix.limits import Limits
 from graphmix.tables import checked_text, delimited
-from graphmix.tables.files import read_table
+from graphmix.tables.files import TableFile, read_table
 from graphmix.tables.reading import Reading
 
 TOY = {"a": ["1", "x y"], "b": ["", "é"]}
@@ -170,9 +171,9 @@ def test_text_in_another_encoding_than_said_is_named(write, content):
 
 
 def test_a_row_of_any_size_up_to_the_limit_is_read(write, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCKS", (16, 2**12))
+    monkeypatch.setattr(delimited, "SMALL_BLOCK", 16)
     rows = [f"{'x' * size},{size}" for size in (1, 5, 60, 1000, 4000, 2)]
-    path = write("a,b\n" + "\n".join(rows) + "\n")
+    path = TableFile(write("a,b\n" + "\n".join(rows) + "\n"), Limits(cell=2**12))
     assert [f"{a},{b}" for a, b in zip(*cells(read_table(path)).values(), strict=True)] == rows
 
 
@@ -190,24 +191,25 @@ def test_the_line_of_a_row_beyond_the_limit_is_found(write, monkeypatch, cell, p
 
 @pytest.mark.parametrize("cell", _LARGE)
 def test_a_row_beyond_the_limit_is_named(write, monkeypatch, cell):
-    monkeypatch.setattr(delimited, "BLOCKS", (16, 2**10))
+    monkeypatch.setattr(delimited, "SMALL_BLOCK", 16)
     monkeypatch.setattr(checked_text, "PIECE", 2**10)
-    fault = "a quote opens here and is not closed within" if cell[0] == '"' else "a row is larger than"
+    fault = {"x": "a row is larger than 1 KiB; .*`limit`", "\n": "a quote opens here and is never closed; close"}.get(
+        cell[-1], "a quote opens here and is not closed within 1 KiB; .*`limit`"
+    )
     with pytest.raises(DataError, match=f"^table.csv line 3: {fault} "):
-        read_table(write(f"a,b\n7,8\n1,{cell}\n5,6\n"))
+        read_table(TableFile(write(f"a,b\n7,8\n1,{cell}\n5,6\n"), Limits(cell=2**10)))
 
 
 def test_a_line_beyond_measure_is_refused_before_the_file_ends(write, monkeypatch):
-    monkeypatch.setattr(checked_text, "LARGEST_ROW", 2**10)
     monkeypatch.setattr(checked_text, "PIECE", 100)
     # What comes after the second block is never read, or it would be refused for its bytes.
-    path = write(b"a,b\n1,2\n3," + b"x" * 5000 + b"\xff\n")
+    path = TableFile(write(b"a,b\n1,2\n3," + b"x" * 5000 + b"\xff\n"), Limits(cell=2**10))
     with pytest.raises(DataError, match=r"^table.csv line 3: a row is larger than"):
         read_table(path)
 
 
 def test_wrong_rows_are_found_behind_many_blocks(write, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCKS", (64,))
+    monkeypatch.setattr(delimited, "SMALL_BLOCK", 64)
     with pytest.raises(DataError, match=r"^table.csv line 202 has 1 cell"):
         read_table(write("a,b\n" + "1,2\n" * 200 + "3\n" + "1,2\n" * 9))
     assert read_table(write("a,b\n" + "1,2\n" * 200)).where(199) == "table.csv line 201"

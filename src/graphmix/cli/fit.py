@@ -8,11 +8,12 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import Device, WritePage, option, settings_options
+from graphmix.cli.options import LIMIT_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
+from graphmix.limits import Limits
 from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
@@ -84,6 +85,7 @@ def fit(
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
     methods: Annotated[
         str | None,
         option(f"Methods to try, comma-separated (default: {', '.join(fit_methods())}).", TRAINING),
@@ -122,6 +124,7 @@ def fit(
         resume=resume,
         ignore_unknown=ignore_unknown,
         device=device,
+        limit=Limits.parse(limit or ()),
         **chosen,
     )
     columns = Columns(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphmix.errors import DataError
+from graphmix.limits import as_size
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
 from graphmix.tables.layout import Layout, find_layout, is_enough
 from graphmix.tables.quotes import find_open_quote
@@ -21,22 +22,23 @@ from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
-BLOCKS = (2**22, LARGEST_ROW)
+SMALL_BLOCK = 2**22
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
-def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
+def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LARGEST_ROW) -> Table:
     """Read a CSV, TSV or text file, plain or gzipped.
 
     Args:
         path: the file.
         ending: the end of its name without `.gz`: a key of `SEPARATORS`.
         reading: its encoding, and whether it has a header.
+        largest: the bytes that a row may have.
 
     Raises:
         DataError: the file is not such a table; the message names the line where possible.
     """
-    text = CheckedText(path, reading.encoding)
+    text = CheckedText(path, reading.encoding, largest)
     try:
         with _as_utf8(text) as (file, head):
             layout = find_layout(text, head, ending, reading)
@@ -78,11 +80,12 @@ def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any
     """Return the columns and the number of rows."""
     import pyarrow as pa
 
-    for block in BLOCKS:
+    blocks = _blocks(text)
+    for block in blocks:
         try:
             table = _read(file, layout, block)
         except pa.ArrowInvalid as error:
-            if _is_too_large(error) and block != BLOCKS[-1]:
+            if _is_too_large(error) and block != blocks[-1]:
                 continue
             raise DataError(_diagnosis(text, file, layout)) from error
         except OSError:
@@ -91,6 +94,11 @@ def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any
             raise
         return {name: table.column(name) for name in layout.names}, table.num_rows
     raise AssertionError("the last block either suffices or raises")
+
+
+def _blocks(text: CheckedText) -> tuple[int, ...]:
+    """Return the sizes of blocks to try."""
+    return (SMALL_BLOCK, text.largest) if text.largest > SMALL_BLOCK else (SMALL_BLOCK,)
 
 
 def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
@@ -135,7 +143,8 @@ def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
         ragged.append(row)
         return "error"
 
-    for block in BLOCKS:
+    blocks = _blocks(text)
+    for block in blocks:
         try:
             _read(file, layout, block, refuse)
         except pa.ArrowInvalid as error:
@@ -143,15 +152,17 @@ def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
                 return _ragged(whole, ragged[0], layout)
             if not _is_too_large(error):
                 return f"{whole.path} cannot be read as a table: {one_line(error)}"
-    if fault := _never_closed(text, layout):
-        return fault
-    opened = _find_open_quote(text, layout, BLOCKS[-1])
-    if opened is not None:
-        size = f"{BLOCKS[-1] / 2**20:g} MiB"
-        return (
-            f"{whole.path.name} line {opened}: a quote opens here and is not closed within {size}; close or remove it"
-        )
-    return too_large(whole.path, whole.find_large_row(BLOCKS[-1]), BLOCKS[-1])
+    return _never_closed(text, layout) or _large_row(whole, layout)
+
+
+def _large_row(text: CheckedText, layout: Layout) -> str:
+    """Say which row is larger than the limit, and whether a quote is why."""
+    opened = _find_open_quote(text, layout, text.largest)
+    if opened is None:
+        return too_large(text.path, text.find_large_row(text.largest), text.largest)
+    where, limit = f"{text.path.name} line {opened}", as_size(text.largest)
+    remedy = f"close it, or raise the limit with `limit` cell={4 * text.largest}"
+    return f"{where}: a quote opens here and is not closed within {limit}; {remedy}"
 
 
 def _ragged(text: CheckedText, row: Any, layout: Layout) -> str:
@@ -194,7 +205,7 @@ def _never_closed(text: CheckedText, layout: Layout) -> str:
 
 
 def _find_open_quote(text: CheckedText, layout: Layout, most: int | None = None) -> int | None:
-    fresh = CheckedText(text.path, text.encoding)
+    fresh = CheckedText(text.path, text.encoding, text.largest)
     line = find_open_quote(fresh.pieces(), layout.separator, most)
     return None if line is None else fresh.skipped + line
 
