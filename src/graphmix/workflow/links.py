@@ -18,7 +18,7 @@ from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.links import LinkTable, read_labeled_links
 from graphmix.tables.nodes import check_classes, read_nodes
-from graphmix.tables.table import Table, counted
+from graphmix.tables.table import Table, counted, quoted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
@@ -211,8 +211,8 @@ def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
 def _check_columns(columns: Columns, tables: list[Table]) -> None:
     """Raise a `DataError` if a column named as a feature or to be ignored is in none of the tables."""
     for name in (*columns.features, *columns.ignore):
-        if not any(name in table.columns for table in tables):
-            raise DataError(f"no table has a column {name!r}")
+        if not any(table.has(name) for table in tables):
+            raise DataError(f"no table has a column {quoted(name)}")
 
 
 def _name_ends(ends: NDArray[np.int64], ids: list[str]) -> dict[str, list[str]]:
@@ -223,9 +223,9 @@ def _encode_own(
     table: Table, used: Collection[str], columns: Columns
 ) -> tuple[Encoders | None, sp.csr_array | None, list[str]]:
     """Encode the requested columns that this table has; all that can be features if none were requested."""
-    asked = {name: kind for name, kind in columns.features.items() if name in table.columns}
+    asked = {name: kind for name, kind in columns.features.items() if table.has(name)}
     if columns.features and not asked:
         return None, None, []
-    own = replace(columns, features=asked, ignore=tuple(name for name in columns.ignore if name in table.columns))
+    own = replace(columns, features=asked, ignore=tuple(name for name in columns.ignore if table.has(name)))
     encoders, x, notes = encode(table, used, own)
     return encoders, None if x is None else sp.csr_array(x), notes
