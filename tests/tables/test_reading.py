@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from graphmix.errors import DataError
 from graphmix.tables import checked_text, delimited
 from graphmix.tables.files import read_table
+from graphmix.tables.reading import Reading
 
 TOY = {"a": ["1", "x y"], "b": ["", "é"]}
 
@@ -44,7 +45,7 @@ def cells(table):
 def test_a_table_is_the_same_in_every_form(write, name, content, encoding, zipped):
     raw = content.encode(encoding)
     path = write(gzip.compress(raw, mtime=0) if zipped else raw, name + ".gz" * zipped)
-    assert cells(read_table(path, encoding=encoding)) == TOY
+    assert cells(read_table(path, reading=Reading(encoding))) == TOY
 
 
 def test_cells_stay_as_they_stand(table):
@@ -155,13 +156,13 @@ def test_a_file_that_may_not_be_read_is_named(write, name, monkeypatch):
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "undefined", "a\0b"])
 def test_an_encoding_that_does_not_exist_is_named(write, encoding):
     with pytest.raises(DataError, match=r"^there is no encoding .*; try utf-8, latin-1 or utf-16$"):
-        read_table(write("a\n1\n"), encoding=encoding)
+        read_table(write("a\n1\n"), reading=Reading(encoding))
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"a,b\n\xd8\x00,2\n"])
 def test_text_in_another_encoding_than_said_is_named(write, content):
     with pytest.raises(DataError, match=r"table.csv .*is not utf-16"):
-        read_table(write(content + b"1"), encoding="utf-16")
+        read_table(write(content + b"1"), reading=Reading("utf-16"))
 
 
 def test_a_row_of_any_size_up_to_the_limit_is_read(write, monkeypatch):
@@ -312,9 +313,9 @@ def test_nothing_is_left_behind(write, monkeypatch, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    read_table(write("a,b\n1,é\n".encode("latin-1")), encoding="latin-1")
+    read_table(write("a,b\n1,é\n".encode("latin-1")), reading=Reading("latin-1"))
     with pytest.raises(DataError):
-        read_table(write("a,b\n1,é\n3\n".encode("latin-1")), encoding="latin-1")
+        read_table(write("a,b\n1,é\n3\n".encode("latin-1")), reading=Reading("latin-1"))
     assert list(scratch.iterdir()) == []
 
 

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import Device
 from graphmix.cli.paths import require_model
-from graphmix.cli.screen import announce, output
+from graphmix.cli.screen import announce, name_for_screen, output, tell
 from graphmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ def advise(
     if len(advice.label_next):
         _show("Label these next", advice.label_next, ("predicted", "reason"))
     else:
-        output.print("Everything has a label: there is nothing to label next.")
+        tell("Everything has a label: there is nothing to label next.")
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
     else:
-        output.print("No label is contradicted by both networks.")
+        tell("No label is contradicted by both networks.")
     if out is not None:
-        output.print(f"Tables written to {out}", markup=False, soft_wrap=True)
+        tell(f"Tables written to {out}")
 
 
 def _show(title: str, table: "OutputTable", shown: tuple[str, ...]) -> None:
@@ -68,5 +67,5 @@ def _show(title: str, table: "OutputTable", shown: tuple[str, ...]) -> None:
     for name in wanted:
         drawn.add_column(name, overflow="fold")
     for row in range(min(rows, _SHOWN)):
-        drawn.add_row(*(escape(str(table.columns[name][row])) for name in wanted))
+        drawn.add_row(*(name_for_screen(str(table.columns[name][row])) for name in wanted))
     output.print(drawn)

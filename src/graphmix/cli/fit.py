@@ -11,7 +11,7 @@ from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import output, resumable, say
+from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.results.names import method_title
 from graphmix.results.recommendation import recommend
@@ -153,7 +153,7 @@ def fit(
     else:
         _show_outcome(metrics)
         where = predictions or out / "predictions.csv"
-        output.print(f"Model written to {out}, predictions to {where}", markup=False, soft_wrap=True)
+        tell(f"Model written to {out}, predictions to {where}")
     if write_page:
         write_report(out, quiet=as_json)
 
@@ -172,9 +172,8 @@ def parse_features(asked: list[str]) -> dict[str, str | None]:
 
 def _show_outcome(metrics: "FitMetrics") -> None:
     output.print(outcome_table(metrics))
-    output.print(recommend(metrics), markup=False, soft_wrap=True)
-    for line in outcome_lines(metrics):
-        output.print(line, markup=False, soft_wrap=True)
+    for line in (recommend(metrics), *outcome_lines(metrics)):
+        tell(line)
 
 
 def outcome_table(metrics: "FitMetrics") -> Table:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.board import Board
 from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, settings_options
@@ -136,7 +137,7 @@ def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Tabl
         shown = []
         for gamma in gammas:
             text = spread(by[alpha, gamma].val_accuracy_mean, by[alpha, gamma].val_accuracy_std)
-            shown.append(f"[bold]→ {text}[/bold]" if (alpha, gamma) == best else text)
+            shown.append(Text(f"→ {text}", style="bold") if (alpha, gamma) == best else Text(text))
         table.add_row(f"{alpha:g}", *shown)
     return table
 

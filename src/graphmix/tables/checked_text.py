@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from graphmix.errors import DataError
+from graphmix.tables.reading import UTF8
 
-UTF8 = "utf-8"
 PIECE = 2**20
 # Larger rows are refused.
 LARGEST_ROW = 2**26

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from graphmix.errors import DataError
-from graphmix.tables.checked_text import LARGEST_ROW, UTF8, CheckedText, is_gzipped, too_large
+from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
+from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
@@ -47,18 +48,18 @@ class _Layout:
     has_bare_returns: bool
 
 
-def read_delimited(path: Path, ending: str, encoding: str) -> Table:
+def read_delimited(path: Path, ending: str, reading: Reading) -> Table:
     """Read a CSV, TSV or text file, plain or gzipped.
 
     Args:
         path: the file.
         ending: the end of its name without `.gz`: a key of `SEPARATORS`.
-        encoding: any that Python knows, for example `latin-1`.
+        reading: its encoding, and whether it has a header.
 
     Raises:
         DataError: the file is not such a table; the message names the line where possible.
     """
-    text = CheckedText(path, encoding)
+    text = CheckedText(path, reading.encoding)
     try:
         with _as_utf8(text) as (file, head):
             layout = _find_layout(text, head, ending)

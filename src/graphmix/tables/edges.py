@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_numbers
-from graphmix.tables.checked_text import UTF8
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.nodes import check_roles, read_ids
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, counted, shortened
 
 WEIGHT = "weight"
@@ -70,7 +70,7 @@ def read_edges(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
-    encoding: str = UTF8,
+    reading: Reading = USUAL,
 ) -> EdgeTable:
     """Read a table with one edge in each row.
 
@@ -80,12 +80,12 @@ def read_edges(
             first.
         target: the column of the other end's ids; by default target, dst, to, cited or similar, otherwise the second.
         weight: the column of weights; by default the one called weight, if it exists.
-        encoding: the encoding of a text file.
+        reading: how the table is read.
 
     Raises:
         DataError: the table, an id or a weight is invalid; the message names the line.
     """
-    table = read_table(edges, "edges", encoding)
+    table = read_table(edges, "edges", reading)
     source, target = find_ends(table, source, target, {weight})
     if weight is None:
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
-from graphmix.tables.checked_text import UTF8
 from graphmix.tables.delimited import SEPARATORS, read_delimited
 from graphmix.tables.memory import read_memory, to_arrow
 from graphmix.tables.parquet import read_parquet
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import Table
 
 # A path, a pyarrow Table or a pandas DataFrame.
@@ -17,13 +17,13 @@ TableSource = Path | str | Any
 _PARQUET = (".parquet", ".pq")
 
 
-def read_table(source: TableSource, name: str = "table", encoding: str = UTF8) -> Table:
+def read_table(source: TableSource, name: str = "table", reading: Reading = USUAL) -> Table:
     """Read a CSV, TSV or Parquet file, a pyarrow Table or a pandas DataFrame.
 
     Args:
         source: a table in memory, or a path that ends in .csv, .tsv, .tab, .txt, one of these with .gz, or .parquet.
         name: what messages call a table in memory; a file is called by its name.
-        encoding: the encoding of a text file: any that Python knows, for example `latin-1`.
+        reading: its encoding, whether it has a header, and columns to leave alone.
 
     Raises:
         DataError: the table cannot be read; the message names the file, and the line where possible.
@@ -41,7 +41,7 @@ def read_table(source: TableSource, name: str = "table", encoding: str = UTF8) -
         if ending in _PARQUET and plain == path:
             return read_parquet(path)
         if ending in SEPARATORS:
-            return read_delimited(path, ending, encoding)
+            return read_delimited(path, ending, reading)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     raise DataError(f"{path}: a table's name must end in .csv, .tsv, .txt, one of these with .gz, or .parquet")

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.tables.cells import as_words
-from graphmix.tables.checked_text import UTF8
 from graphmix.tables.edges import find_ends
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.nodes import check_roles, read_ids, read_parts
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import Table
 
 
@@ -42,7 +42,7 @@ def read_labeled_links(
     split: str | None = None,
     source: str | None = None,
     target: str | None = None,
-    encoding: str = UTF8,
+    reading: Reading = USUAL,
     taken: Collection[str | None] = (),
 ) -> LinkTable:
     """Read a table with one link in each row; repeated links, reverse links and loops are separate links.
@@ -53,7 +53,7 @@ def read_labeled_links(
         split: a column of train, val or test.
         source: the column of one end's ids; by default found as in `read_edges`.
         target: the column of the other end's ids.
-        encoding: the encoding of a text file.
+        reading: how the table is read.
         taken: columns that are known not to be ends.
 
     Raises:
@@ -61,7 +61,7 @@ def read_labeled_links(
     """
     import pyarrow as pa
 
-    table = read_table(links, "edges", encoding)
+    table = read_table(links, "edges", reading)
     source, target = find_ends(table, source, target, {label, split, *taken})
     used = check_roles(table, source, target, label, split)
     both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()

@@ -17,12 +17,12 @@ def read_memory(source: Any, name: str) -> Table:
 
     table = to_arrow(source, name)
     try:
-        columns, ignored = simplified_columns(table.schema, table.num_rows, table.column, name)
+        columns, ignored, exact = simplified_columns(table.schema, table.num_rows, table.column, name)
     except pa.ArrowException as error:
         raise DataError(f"{name} cannot be read: {one_line(error)}") from error
     if not table.num_rows:
         raise DataError(f"{name} has no rows")
-    return Table(name, columns, table.num_rows, ignored, in_memory=True)
+    return Table(name, columns, table.num_rows, ignored, in_memory=True, exact=exact)
 
 
 def to_arrow(source: Any, name: str) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_text, as_words, is_list
-from graphmix.tables.checked_text import UTF8
 from graphmix.tables.files import TableSource, read_table
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, counted, shortened, some_of
 
 TRAIN, VAL, TEST = "train", "val", "test"
@@ -57,7 +57,7 @@ def read_nodes(
     id: str | None = None,
     label: str | None = None,
     split: str | None = None,
-    encoding: str = UTF8,
+    reading: Reading = USUAL,
     taken: Collection[str | None] = (),
 ) -> NodeTable:
     """Read a table with one node in each row.
@@ -67,13 +67,13 @@ def read_nodes(
         id: the column of ids; by default one called id, node or similar, otherwise the first.
         label: the column of labels; an empty cell is an unlabeled node.
         split: a column of train, val or test; a node with an empty cell is in no part.
-        encoding: the encoding of a text file.
+        reading: how the table is read.
         taken: columns that are known not to be ids.
 
     Raises:
         DataError: the table, an id or a part of the split is invalid; the message names the line.
     """
-    table = read_table(nodes, "nodes", encoding)
+    table = read_table(nodes, "nodes", reading)
     id_column = _id_column(table, {label, split, *taken}) if id is None else id
     used = check_roles(table, id_column, label, split)
     ids = read_ids(table, id_column)

@@ -28,14 +28,14 @@ def read_parquet(path: Path) -> Table:
                 # `read` also returns column a's field b for the name "a.b".
                 return file.read(columns=[name]).column(name)
 
-            columns, ignored = simplified_columns(schema, rows, read, str(path))
+            columns, ignored, exact = simplified_columns(schema, rows, read, str(path))
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, PermissionError | DataError):
             raise
         raise DataError(f"{path} is not a Parquet file that can be read: {one_line(error)}") from error
     if not rows:
         raise DataError(f"{path} has columns but no rows")
-    return Table(path.name, columns, rows, ignored)
+    return Table(path.name, columns, rows, ignored, exact=exact)
 
 
 def _check_sizes(metadata: Any, path: Path) -> None:

@@ -12,7 +12,7 @@ _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 def simplified_columns(
     schema: Any, rows: int, read: Callable[[int], Any], table: str
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
     """Read columns of any type.
 
     Categories become their values; booleans the words `true` and `false`; dates and times a number of days (since 1970,
@@ -25,7 +25,8 @@ def simplified_columns(
         table: what messages call the table.
 
     Returns:
-        The columns by name, and the columns that cannot be used, each with the reason.
+        The columns by name; the columns that cannot be used, each with the reason; and the columns that were converted
+        to something less exact, as they were read.
 
     Raises:
         DataError: a name is missing or used twice, or a column is damaged.
@@ -33,12 +34,17 @@ def simplified_columns(
     check_names([name.strip() for name in schema.names], table)
     columns: dict[str, Any] = {}
     ignored: dict[str, str] = {}
+    exact: dict[str, Any] = {}
     for place, field in enumerate(schema):
-        if _is_usable(field.type):
-            columns[field.name.strip()] = _checked(_simplified(read(place)), rows, f"{table}: column {field.name!r}")
-        else:
-            ignored[field.name.strip()] = f"its type is {field.type}"
-    return columns, ignored
+        name = field.name.strip()
+        if not _is_usable(field.type):
+            ignored[name] = f"its type is {field.type}"
+            continue
+        column = read(place)
+        columns[name] = _checked(_simplified(column), rows, f"{table}: column {field.name!r}")
+        if _is_rounded(field.type):
+            exact[name] = column
+    return columns, ignored, exact
 
 
 def check_names(names: list[str], table: str) -> None:
@@ -78,6 +84,16 @@ def _is_usable(kind: Any) -> bool:
         return _is_number(kind.value_type) or _is_text(kind.value_type)
     is_time = types.is_temporal(kind) and not types.is_interval(kind)
     return bool(_is_text(kind) or _is_number(kind) or types.is_boolean(kind) or is_time or types.is_null(kind))
+
+
+def _is_rounded(kind: Any) -> bool:
+    """Whether `_simplified` may lose something of a single value that matters if it is an id."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _is_rounded(kind.value_type)
+    narrow = types.is_floating(kind) and not types.is_float64(kind)
+    return bool(narrow or types.is_decimal(kind) or types.is_temporal(kind))
 
 
 def _simplified(column: Any) -> Any:

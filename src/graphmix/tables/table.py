@@ -26,6 +26,7 @@ class Table:
         count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
             the file can no longer be read.
         decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
+        exact: columns of other types than those above, such as decimals, dates and float32, as they were read; for ids.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Table:
     in_memory: bool = False
     count_lines: Callable[[], int | None] = lambda: None
     decimal: str = "."
+    exact: Mapping[str, Any] = field(default_factory=dict)
     _parsed: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def where(self, row: int) -> str:

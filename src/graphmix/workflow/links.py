@@ -56,7 +56,7 @@ class LinkProblem(Problem):
             raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
         notes = check_classes(links.labels, f"{links.table.name}: column {columns.link_label!r}")
-        users = None if nodes is None else read_nodes(nodes, id=columns.id, encoding=columns.encoding)
+        users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes"))
         ids, ends = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
         stage("encoding")
         _check_columns(columns, [links.table, *([] if users is None else [users.table])])
@@ -144,7 +144,7 @@ class LinkProblem(Problem):
         if self.user_encoders is None or self.user_x is None:
             return self.ids, None, ["the table of nodes is not used: the model was trained without features of users"]
         taken = columns_in_use(self.columns, self.user_encoders)
-        table = read_nodes(nodes, id=self.columns.id, encoding=self.columns.encoding, taken=taken)
+        table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
         refuse_known(table, self.ids)
         encoded = self.user_encoders.encode(table.table)
         return [*self.ids, *table.ids], sp.csr_array(sp.vstack([self.user_x, encoded.x])), list(encoded.notes)
@@ -204,8 +204,8 @@ def _dual_graph(x: Any, ends: NDArray[np.int64], y: NDArray[np.int64], classes: 
 
 
 def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
-    ends = {name: getattr(columns, name) for name in (*_ENDS, "encoding")}
-    return read_labeled_links(edges, **ends, **named)
+    ends = {name: getattr(columns, name) for name in _ENDS}
+    return read_labeled_links(edges, **ends, **named, reading=columns.reading("edges"))
 
 
 def _check_columns(columns: Columns, tables: list[Table]) -> None:

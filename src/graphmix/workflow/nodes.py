@@ -55,7 +55,9 @@ class NodeProblem(Problem):
     ) -> Self:
         """Read a table of nodes and a table of edges."""
         assert nodes is not None  # read_problem has checked
-        table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, encoding=columns.encoding)
+        table = read_nodes(
+            nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
+        )
         notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
         edge_table = _read_edges(edges, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
@@ -133,7 +135,7 @@ class NodeProblem(Problem):
 
     def _read_new(self, nodes: Source) -> NodeTable:
         taken = columns_in_use(self.columns, self.encoders)
-        table = read_nodes(nodes, id=self.columns.id, encoding=self.columns.encoding, taken=taken)
+        table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
         # Programs write whole numbers as 12.0 if some are missing.
         if all(map(_POINT.fullmatch, table.ids)) and not any(map(_POINT.fullmatch, self.ids)):
             table = replace(table, ids=[name.removesuffix(".0") for name in table.ids])
@@ -183,8 +185,8 @@ def refuse_known(table: NodeTable, ids: Sequence[str]) -> None:
 
 
 def _read_edges(edges: Source, columns: Columns) -> EdgeTable:
-    named = {name: getattr(columns, name) for name in ("source", "target", "weight", "encoding")}
-    return read_edges(edges, **named)
+    named = {name: getattr(columns, name) for name in ("source", "target", "weight")}
+    return read_edges(edges, **named, reading=columns.reading("edges"))
 
 
 def _build(
