@@ -51,6 +51,7 @@ class Case:
         moment: a signal and when it is sent: after so many seconds, or at so many files written if a whole number.
         real: whether to start a new interpreter in place of a fork.
         small: whether the paper's datasets are replaced by a small synthetic graph.
+        one_at_a_time: whether networks train one trial at a time, so that a run has parts to resume from.
     """
 
     what: str
@@ -69,6 +70,7 @@ class Case:
     moment: tuple[int, float] | None = None
     real: bool = False
     small: bool = False
+    one_at_a_time: bool = False
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def _said(case: Case, ended: Ended) -> list[Fault]:
             break
     if odd := next((letter for text in (shown, told) for letter in text if _is_control(letter)), None):
         found.append(Fault(CONTROL, ascii(odd)))
-    if ended.code == REFUSED and case.stderr == KEPT and (wrong := _not_one_sentence(told)):
+    # Without a command there is no error: the help is shown.
+    if ended.code == REFUSED and case.arguments and case.stderr == KEPT and (wrong := _not_one_sentence(told)):
         found.append(Fault(NO_SENTENCE, wrong))
     return found
 
@@ -97,7 +98,7 @@ def _files(case: Case, ended: Ended, before: Snapshot, after: Snapshot) -> list[
             found.append(Fault(OVERWRITTEN, f"{ascii(path)}: {was} became {after.get(path)}"))
     killed = ended.code is None or ended.code < 0
     for path in sorted(after.keys() - before.keys()):
-        if _TORCH.fullmatch(path):
+        if _TORCH.fullmatch(path) or (ended.code == _INTERNAL_CODE and path.startswith("home/")):
             continue
         allowed = not refused and _is_under(path, places)
         if not allowed or (_TEMPORARY.search(path) and not killed):

@@ -1,6 +1,7 @@
 """Options of every command: wrong types, extremes, repeated, contradictory, control characters."""
 
 import functools
+import os
 from random import Random
 from typing import Any
 
@@ -42,7 +43,7 @@ def options(place: Place) -> Case:
     if rng.random() < 0.03:
         rng.shuffle(arguments)
     codes = frozenset({0, 1, 2}) if command == "reproduce" else frozenset({0, 2})
-    own = tuple(value for value in _written(arguments) if value not in needed)
+    own = tuple(value for value in _written(arguments) if not (place.work / value).exists())
     shown = " ".join(word[:60] for word in arguments[:40])
     return Case(
         what=ascii(shown), arguments=tuple(arguments), writes=(*writes, *own, "runs", "reproduction"), codes=codes, small=True
@@ -99,4 +100,6 @@ def _value(rng: Random, flag: str) -> str:
 def _written(arguments: list[str]) -> list[str]:
     """The files and folders that the last of each option names."""
     values = [value for flag, value in zip(arguments, arguments[1:], strict=False) if flag in ("--out", "-o", "--predictions")]
-    return [value.removeprefix("./").rstrip("/") for value in values if value not in ("", ".", "/")]
+    folders = [value.rstrip("/") for value in values if value not in ("", "/")]
+    made = [f"{folder}/{name}" for folder in folders for name in ("label_next.csv", "suspects.csv")]
+    return [os.path.normpath(value) for value in (*made, *folders) if value != "."]

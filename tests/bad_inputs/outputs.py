@@ -49,7 +49,11 @@ def outputs(place: Place) -> Case:
     named, writes, nobody = ways[what](place, needed, ending)
     force = ("--force",) if command in _FORCES and rng.random() < 0.4 else ()
     writes = tuple(each for each in writes if force or not (place.work / each).exists() or (place.work / each).is_dir())
-    owned = tuple(name for name in ("made", *(["model"] if "--resume" in given else [])))
+    owned = ("made", *(["model"] if "--resume" in given else []))
+    if command == "advise":
+        # It adds its two tables to a folder that is there.
+        new = [f"{named}/{name}" for name in ("label_next.csv", "suspects.csv")]
+        owned += tuple(os.path.relpath(place.work / name, place.work) for name in new if force or not (place.work / name).exists())
     return Case(
         what=f"{command} {flag} is {what}",
         arguments=(command, *given, flag, named, *force),
@@ -169,6 +173,6 @@ def _ending(place: Place, needed: tuple[str, ...], ending: str) -> Way:
 
 
 def _in_input(place: Place, needed: tuple[str, ...], ending: str) -> Way:
-    folder = next((name for name in needed if not Path(name).suffix), ".")
-    name = f"{folder}/{place.rng.choice(['model', 'predictions', 'results', 'weights', 'report', 'new'])}{ending}"
+    folder = next((f"{name}/" for name in needed if not Path(name).suffix), "")
+    name = f"{folder}{place.rng.choice(['model', 'predictions', 'results', 'weights', 'report', 'new'])}{ending}"
     return name, (name,) if not (place.work / name).exists() else (), False

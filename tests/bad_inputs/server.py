@@ -184,6 +184,8 @@ def _become(case: Case, folder: Path, terminal: "_Terminal | None") -> None:
     _set_limits(case)
     if case.small:
         _use_small_datasets()
+    if case.one_at_a_time:
+        _train_one_at_a_time()
     if case.moment is not None and isinstance(case.moment[1], int):
         _signal_at_file(*case.moment)
     if case.real:
@@ -264,6 +266,12 @@ def _use_small_datasets() -> None:
     small = {name: getattr(catalogue.DATASETS["synthetic"], name) for name in sizes}
     for name, info in list(catalogue.DATASETS.items()):
         catalogue.DATASETS[name] = replace(info, **small)
+
+
+def _train_one_at_a_time() -> None:
+    from graphmix.training import loop
+
+    loop.trials_at_once = lambda graph, config, device: 1
 
 
 def _signal_at_file(number: int, files: int) -> None:

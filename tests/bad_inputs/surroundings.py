@@ -117,8 +117,8 @@ def place_and_room(place: Place) -> Case:
     stock.copy(place.stock, place.work, *needed)
     what = rng.choice(["a deleted folder", "a read-only folder", "no room", "no room", "few files"])
     limits = {}
-    if what == "no room":
-        limits = {resource.RLIMIT_FSIZE: rng.choice([0, 10, 1000, 5000, 20_000])}
+    if what == "no room":  # but for what the command has to say about it
+        limits = {resource.RLIMIT_FSIZE: rng.choice([1500, 5000, 20_000])}
     elif what == "few files":
         limits = {resource.RLIMIT_NOFILE: rng.choice([8, 12, 20, 40])}
     elif what == "a read-only folder":
