@@ -11,7 +11,6 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables import parquet as reader
 from graphmix.tables.files import read_table
 from graphmix.tables.reading import Reading
 
@@ -185,12 +184,6 @@ def test_a_damaged_page_is_named(tmp_path, write):
     content[100:2000] = b"\xff" * 1900
     with pytest.raises(DataError, match=r"t.parquet is not a Parquet file that can be read: "):
         read_table(write(bytes(content), "t.parquet"))
-
-
-def test_cells_of_gigabytes_are_refused_before_they_are_read(stored, monkeypatch):
-    monkeypatch.setattr(reader, "LARGEST_ROW", 2**20)
-    with pytest.raises(DataError, match=r"t.parquet: column 'text' has cells larger than 1 MiB; shorten them$"):
-        stored({"id": ["a"], "text": ["x" * 2**21]})
 
 
 def not_utf8():

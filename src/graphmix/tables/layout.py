@@ -64,11 +64,8 @@ def find_layout(text: CheckedText, head: bytes, ending: str, reading: Reading) -
     lines = decoded.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(lines) == 1 and len(head) > LONGEST_HEADER:
         raise DataError(f"{path}: its header is longer than {LONGEST_HEADER // 2**20} MiB")
-    told = _SEPARATOR_LINE.fullmatch(lines[0])
-    above = 1 if told else _count_comments(lines)
-    separator = told[1] if told else _find_separator(path.name, lines[above:], ending)
-    cells = _first_cells(path.name, decoded, above, separator)
-    commented = None if told or not reading.has_header else _header_in_comment(lines, above, len(cells), separator)
+    above, separator, cells = _find_top(path.name, decoded, lines, ending)
+    commented = _header_in_comment(lines, above, len(cells), separator) if reading.has_header else None
     if not reading.has_header:
         names = [f"column {number}" for number in range(1, len(cells) + 1)]
     else:
@@ -80,10 +77,24 @@ def find_layout(text: CheckedText, head: bytes, ending: str, reading: Reading) -
     return Layout(separator, names, empty + above, has_header, above + has_header, b"\r" in head.rstrip())
 
 
-def _count_comments(lines: list[str]) -> int:
-    """Return how many lines at the top are comments; 0 if there is nothing else."""
-    comments = next((number for number, line in enumerate(lines) if not line.startswith(_COMMENT)), 0)
-    return comments if any(line.strip() for line in lines[comments:]) else 0
+def _find_top(name: str, decoded: str, lines: list[str], ending: str) -> tuple[int, str, list[str]]:
+    """Return how many lines to skip, the separator, and the cells of the first line that is not skipped."""
+    if told := _SEPARATOR_LINE.fullmatch(lines[0]):
+        return 1, told[1], _first_cells(name, decoded, 1, told[1])
+    marked = next((number for number, line in enumerate(lines) if not line.startswith(_COMMENT)), len(lines))
+    above = marked if any(line.strip() for line in lines[marked:]) else 0
+    separator = _find_separator(name, lines[above:], ending)
+    cells = _first_cells(name, decoded, above, separator)
+    if above and not _are_comments(lines[:above], len(cells), separator):
+        return 0, separator, _first_cells(name, decoded, 0, separator)
+    return above, separator, cells
+
+
+def _are_comments(lines: list[str], cells: int, separator: str) -> bool:
+    """Whether lines that begin with # are comments, and not a header or rows: ids may begin with # too."""
+    if cells == 1:
+        return all(line.startswith(f"{_COMMENT} ") for line in lines)
+    return lines[0].startswith(f"{_COMMENT} ") or any(line.count(separator) + 1 != cells for line in lines)
 
 
 def _find_separator(name: str, lines: list[str], ending: str) -> str:
@@ -124,10 +135,7 @@ def _first_cells(name: str, decoded: str, above: int, separator: str) -> list[st
 
 def _header_in_comment(lines: list[str], above: int, cells: int, separator: str) -> list[str] | None:
     """Return the columns that the last comment names: as many as the first row has cells; None if it names none."""
-    if not above:
+    if not above or not lines[above - 1].startswith(_COMMENT):
         return None
-    last = lines[above - 1]
-    # `#id` alone at the top is the name of a column; below or after other comments, the mark is not part of it.
-    named = last.lstrip(f"{_COMMENT} ") if above > 1 or last.startswith(f"{_COMMENT} ") else last
-    names = [name.strip() for name in named.split(separator)]
-    return names if len(names) == cells and (cells > 1 or above == 1) else None
+    names = [name.strip() for name in lines[above - 1].lstrip(f"{_COMMENT} ").split(separator)]
+    return names if len(names) == cells > 1 else None

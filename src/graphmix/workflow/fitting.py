@@ -11,7 +11,7 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
-from graphmix.tables.files import checksum
+from graphmix.tables.files import checksum, limited
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
@@ -94,13 +94,14 @@ def fit_tables(
     options, watch, columns = options or FitOptions(), watch or Watcher(), _with_label(columns or Columns(), label)
     _check_settings(settings)
     choose_device(options.device)
+    tables = (limited(nodes, options.limit), limited(edges, options.limit))
     if out is None:
         if options.resume:
             raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
         with tempfile.TemporaryDirectory() as folder:
-            return _fit_into(Path(folder) / "model", (nodes, edges), columns, options, watch, settings)
+            return _fit_into(Path(folder) / "model", tables, columns, options, watch, settings)
     check_folder(Path(out), resume=options.resume)
-    return _fit_into(Path(out), (nodes, edges), columns, options, watch, settings)
+    return _fit_into(Path(out), tables, columns, options, watch, settings)
 
 
 def _fit_into(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import ConfigError
+from graphmix.limits import USUAL, Limits
 from graphmix.training.methods import fit_methods
 
 CANDIDATES = fit_methods()
@@ -28,6 +29,7 @@ class FitOptions:
         resume: whether to continue the interrupted fit in the model's folder.
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
         device: where to train: "auto", "cpu", "cuda" or "cuda:1".
+        limit: how large tables in files may be.
     """
 
     methods: tuple[str, ...] = CANDIDATES
@@ -39,6 +41,7 @@ class FitOptions:
     resume: bool = False
     ignore_unknown: bool = False
     device: str = "auto"
+    limit: Limits = USUAL
 
     def __post_init__(self) -> None:
         # The class is frozen, and repeats must not be tried twice.
