@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import LIMIT_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
@@ -107,6 +107,7 @@ def fit(
     predictions: Annotated[
         Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
+    escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
     resume: Annotated[bool, option("Continue an interrupted fit.", RUN, "--resume")] = False,
@@ -115,12 +116,13 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
-    chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
+    chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
         coverage=coverage,
         predictions=predictions,
+        escape_formulas=escape_formulas,
         resume=resume,
         ignore_unknown=ignore_unknown,
         device=device,
@@ -155,6 +157,10 @@ def fit(
         typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
     else:
         _show_outcome(metrics)
+        for note in metrics.notes:
+            # Those of the problem were shown before the training.
+            if note not in model.problem.notes:
+                tell(f"· {note}")
         where = predictions or out / "predictions.csv"
         tell(f"Model written to {out}, predictions to {where}")
     if write_page:

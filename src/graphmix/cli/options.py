@@ -21,6 +21,8 @@ DataRoot = Annotated[
     typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+ESCAPE_HELP = "Put an apostrophe before cells that a spreadsheet would run as formulas."
+EscapeFormulas = Annotated[bool, typer.Option("--escape-formulas", help=ESCAPE_HELP)]
 WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")]
 
 LIMIT_HELP = (

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from graphmix.errors import DataError
+from graphmix.tables.ids import MOST_DIGITS
 from graphmix.tables.simplified import check_names, simplified_columns
 from graphmix.tables.table import NAMED, Table, one_line
 from graphmix.text import clipped
@@ -52,12 +53,25 @@ def _to_arrow(source: Any, name: str) -> tuple[Any, dict[str, str]]:
     for place, column in enumerate(names):
         cells = source.iloc[:, place]
         try:
-            converted = pa.Array.from_pandas(cells)
+            converted = _array(cells)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             mixed[column.strip()] = _why_not(cells, error)
             continue
         columns[column] = converted
     return pa.table(columns), mixed
+
+
+def _array(cells: Any) -> Any:
+    """Convert a column of a DataFrame; whole numbers of more than 64 bits become decimals without a fraction."""
+    import pyarrow as pa
+
+    try:
+        return pa.Array.from_pandas(cells)
+    except OverflowError:
+        digits = max(len(str(abs(cell))) for cell in cells.dropna())
+        if digits > MOST_DIGITS:
+            raise
+        return pa.array(cells, pa.decimal128(38) if digits <= 38 else pa.decimal256(MOST_DIGITS), from_pandas=True)
 
 
 def _why_not(cells: Any, error: Exception) -> str:

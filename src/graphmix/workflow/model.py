@@ -109,9 +109,9 @@ class TableModel:
             self.coverage if coverage is None else coverage,
         )
         classes = self.ensemble.classes
-        names = {name: values[first:] for name, values in grown.names.items()}
+        names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
-        return Predictions(tabulate(names, decisions, classes, labels), grown.notes)
+        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=grown.notes)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
@@ -183,7 +183,7 @@ class TableModel:
             "graph.safetensors": tensor_bytes(problem.tensors()),
             "heldout.safetensors": tensor_bytes(pack_held(self.held)),
             "encoders.json": _json_bytes(problem.encoders_json()),
-            "ids.json": _json_bytes({"ids": problem.ids}),
+            "ids.json": _json_bytes(problem.ids_json()),
         }
         described = {
             "format": formats.MODEL,
@@ -222,7 +222,7 @@ def _assemble(
     metrics: FitMetrics | RunError | None,
 ) -> TableModel:
     """Put a model together, validating every part."""
-    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
+    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"])
     held = unpack_held(tensors["heldout"], len(described["classes"]))
     estimator = described.get("estimator")
     if estimator is not None and not isinstance(estimator, dict):
