@@ -31,7 +31,8 @@ def advise(
     """Say which nodes to label next, and which given labels look wrong, each with a reason.
 
     A node is worth labeling if it informs many others that have no label nearby, most of all uncertain ones. A label is
-    suspect if the GNN and the FCN, neither of which trained on it, both contradict it.
+    suspect if the GNN and the FCN, neither of which trained on it, both contradict it and its neighbours do not support
+    it.
     """
     if count < 1:
         raise ConfigError(f"`count` must be at least 1, not {count}")
@@ -57,7 +58,7 @@ def advise(
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
     else:
-        tell("No label is contradicted by both networks.")
+        tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:
         for note in formula_notes(out, advice.label_next, advice.suspects, escape_formulas=escape_formulas):
             tell(f"· {note}")

@@ -15,7 +15,9 @@ from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.results.names import method_title
+from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
+from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
 from graphmix.tables.kinds import KINDS
 from graphmix.training.config import Config
@@ -187,44 +189,12 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    table = Table(title=f"Percent of {metrics.held:,} {_judged_labels(metrics)}", title_justify="left")
+    table = Table(title=f"Percent of {plural(metrics.held, judged_label(metrics))}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:
         behind = "{:.1f} ({:+.1f} to {:+.1f})".format(*place.behind) if place.behind else ""
         name = method_title(place.method, metrics.backbone)
-        scores = (f"{place.accuracy:.1f}", f"{place.macro_f1:.1f}")
+        scores = (f"{place.accuracy:.1f}", "–" if place.macro_f1 is None else f"{place.macro_f1:.1f}")
         table.add_row(name, *scores, behind.replace("-", "−"), f"{place.seconds:.1f}")
     return table
-
-
-def _judged_labels(metrics: "FitMetrics") -> str:
-    return "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
-
-
-def outcome_lines(metrics: "FitMetrics") -> list[str]:
-    """Return a sentence each on calibration, prediction sets, abstention and test nodes."""
-    calibration, sets, abstention = metrics.calibration, metrics.conformal, metrics.abstention
-    before, after = calibration.before.ece, calibration.after.ece
-    judged = _judged_labels(metrics)
-    lines = [
-        f"Calibrated with temperature {calibration.temperature:.2f}: expected calibration error {before:.1f} % "
-        f"before, {after:.1f} % after.",
-    ]
-    if sets.empirical is not None:
-        lines.append(
-            f"Sets for {sets.coverage:.0f} % coverage hold {sets.mean_size:.2f} classes on average and cover "
-            f"{sets.empirical:.1f} % of {judged}."
-        )
-    if abstention.level is None:
-        lines.append(f"No confidence reaches {abstention.target:.0f} % accuracy: every prediction abstains.")
-    elif abstention.level == 0 or abstention.accuracy is None:
-        lines.append(f"All predictions together meet {abstention.target:.0f} % accuracy: none abstains.")
-    else:
-        lines.append(
-            f"Predictions abstain below {abstention.level:.2f} confidence; {abstention.kept:.1f} % do not. Above "
-            f"levels so chosen, {abstention.accuracy:.1f} % of other {judged} were predicted correctly."
-        )
-    if metrics.test is not None:
-        lines.append(f"On {metrics.test.nodes:,} test labels, looked at last: {metrics.test.accuracy:.1f} %.")
-    return lines

@@ -58,7 +58,8 @@ def advise(
     graph, names = problem.learned, problem.row_names()
     probabilities = ensemble.probabilities(graph)
     unlabeled = (problem.graph.y < 0).numpy()
-    suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled)
+    thing = problem.task.removesuffix("s")
+    suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled, thing)
     pair = None if problem.split is not None else _pair(held)
     gnn, fcn = pair or _hold_out(ensemble, problem, device, watch)
     suspects = suspect_labels(

@@ -103,15 +103,15 @@ class TableModel:
         tables = [limited(table, limit or Limits()) for table in (nodes, edges)]
         grown = self.problem.grow(*tables, ignore_unknown=ignore_unknown)
         first = 0 if everything else grown.first
-        decisions = self.ensemble.decide(
-            self.ensemble.probabilities(grown.graph)[first:],
-            self.target_accuracy if target_accuracy is None else target_accuracy,
-            self.coverage if coverage is None else coverage,
-        )
+        target = self.target_accuracy if target_accuracy is None else target_accuracy
+        coverage = self.coverage if coverage is None else coverage
+        decisions = self.ensemble.decide(self.ensemble.probabilities(grown.graph)[first:], target, coverage)
+        doubts = self.ensemble.doubts(decisions, target, coverage)
         classes = self.ensemble.classes
         names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
-        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=grown.notes)
+        notes = (*grown.notes, *doubts)
+        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
