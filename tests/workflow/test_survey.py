@@ -111,7 +111,7 @@ def test_neighbours_that_say_nothing_are_warned_about():
 def test_few_labeled_edges_are_said_to_say_nothing():
     assert warned(path([0, 1, 0, 1, 0, 1, 0, 1]), torch.arange(8) < 2, "1 edge joins two labeled nodes: too few")
     one = path([0] * 40, num_classes=2)
-    assert warned(one, torch.arange(40) < 25, "24 edges join two labeled nodes, all of one class")
+    assert warned(one, torch.arange(40) < 25, "24 edges join two labeled nodes: all of one class")
     assert survey(one, torch.arange(40) < 25).adjusted_homophily is None
 
 
