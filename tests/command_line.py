@@ -21,10 +21,11 @@ QUICK = ["--trials", "2", "--epochs", "8", "--device", "cpu", "--no-report"]
 def graphmix(*arguments, cwd=None, **environment):
     """Run the command in this process: its exit code and what it wrote, as `graphmix_process` gives them.
 
-    An exception that the command does not turn into an exit code is raised here, so it fails the test. Folder,
-    environment, streams and torch's threads are put back afterwards.
+    An exception that nobody foresaw is raised here, so it fails the test. Folder, environment, streams and torch's
+    threads are put back afterwards.
     """
     from graphmix.cli import screen
+    from graphmix.cli.internal_errors import INTERNAL
     from graphmix.cli.main import run
 
     shown, told = Captured(), Captured()
@@ -45,6 +46,8 @@ def graphmix(*arguments, cwd=None, **environment):
             run()
         except SystemExit as ended:
             code = ended.code
+            if code == INTERNAL:  # the exception that it was made of says more than the sentence
+                raise AssertionError(told.text()) from ended.__context__
     return SimpleNamespace(returncode=code or 0, stdout=shown.text(), stderr=told.text())
 
 

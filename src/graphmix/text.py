@@ -1,11 +1,15 @@
 """Text from elsewhere, made fit for a terminal: one line, no control characters, not too long."""
 
+import re
 import unicodedata
 
 # Control characters, invisible ones that change the direction of text, lone surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Invisible too, but part of words in Persian and Hindi, and of emoji.
 _JOINERS = "\u200c\u200d"
+
+# Longer words and lines are cut. Every path that a system allows by default fits into a line.
+_LONG_WORD, _WORD, _LINE = re.compile(r"\S{1001,}"), 200, 6000
 
 
 def visible(text: str) -> str:
@@ -31,6 +35,20 @@ def clipped(text: str, most: int) -> str:
         return text
     half = most // 2
     return f"{text[:half]} … ({len(text):,} characters) … {text[len(text) - half :]}"
+
+
+def for_screen(text: str) -> str:
+    """Make text of one or more lines fit for a terminal: long words and lines are cut, hidden characters escaped.
+
+    Example:
+        >>> print(for_screen("a label: \\x1b]0;title\\x07"))
+        a label: \\x1b]0;title\\x07
+    """
+    return "\n".join(visible(_shortened(line)) for line in text.split("\n"))
+
+
+def _shortened(line: str) -> str:
+    return clipped(_LONG_WORD.sub(lambda word: clipped(word[0], _WORD), line), _LINE)
 
 
 def _escaped(letter: str) -> str:

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import Device
+from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
-from graphmix.cli.screen import announce, output
+from graphmix.cli.screen import announce, name_for_screen, output, tell
 from graphmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ def advise(
         Path | None,
         typer.Option("--out", "-o", help="Folder for label_next.csv and suspects.csv.", show_default="only shown"),
     ] = None,
+    escape_formulas: EscapeFormulas = False,
     device: Device = "auto",
 ) -> None:
     """Say which nodes to label next, and which given labels look wrong, each with a reason.
@@ -41,6 +41,7 @@ def advise(
         raise ConfigError(f"{out} is a file; choose a folder as `out`")
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
+    from graphmix.workflow.output import formula_notes
 
     announce("reading the model")
     loaded = load_model(model)
@@ -48,26 +49,28 @@ def advise(
         advice = loaded.advise(count, device=device, watch=screen)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        advice.label_next.write(out / "label_next.csv")
-        advice.suspects.write(out / "suspects.csv")
+        advice.label_next.write(out / "label_next.csv", escape_formulas=escape_formulas)
+        advice.suspects.write(out / "suspects.csv", escape_formulas=escape_formulas)
     if len(advice.label_next):
         _show("Label these next", advice.label_next, ("predicted", "reason"))
     else:
-        output.print("Everything has a label: there is nothing to label next.")
+        tell("Everything has a label: there is nothing to label next.")
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
     else:
-        output.print("No label looks wrong to both networks and to its neighbours.")
+        tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:
-        output.print(f"Tables written to {out}", markup=False, soft_wrap=True)
+        for note in formula_notes(out, advice.label_next, advice.suspects, escape_formulas=escape_formulas):
+            tell(f"· {note}")
+        tell(f"Tables written to {out}")
 
 
 def _show(title: str, table: "OutputTable", shown: tuple[str, ...]) -> None:
-    wanted = [name for name in table.columns if name in ("id", "source", "target", *shown)]
+    wanted = [name for name in table.columns if name in (*table.keys, *shown)]
     rows = len(table)
     drawn = Table(title=title if rows <= _SHOWN else f"{title} (the first {_SHOWN} of {rows})", title_justify="left")
     for name in wanted:
         drawn.add_column(name, overflow="fold")
     for row in range(min(rows, _SHOWN)):
-        drawn.add_row(*(escape(str(table.columns[name][row])) for name in wanted))
+        drawn.add_row(*(name_for_screen(str(table.columns[name][row])) for name in wanted))
     output.print(drawn)

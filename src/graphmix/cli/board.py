@@ -15,6 +15,7 @@ from graphmix.experiments.spec import Spec
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, plural, points, spread, spread_of
+from graphmix.text import for_screen
 
 if TYPE_CHECKING:
     from graphmix.experiments.runner import Stage
@@ -86,7 +87,7 @@ class Board:
         marks = ", ".join(f"{MARKS[word]} {word}" for word in COMPARED)
         key = f"{by}▶ running, · to come, {marks}"
         table = _progress_table(stage, self._asked[stage.spec.name])
-        return Group(Text(head), table, Text(key, style="dim"), Text(_now(stage)))
+        return Group(Text(for_screen(head)), table, Text(key, style="dim"), Text(for_screen(_now(stage))))
 
 
 def verdict_tables(record: Record) -> list[Table]:

@@ -24,7 +24,7 @@ def list_datasets(data_root: DataRoot = None) -> None:
     output.print(datasets_table(places))
     for line in ("", *notes(places)):
         # Broken between words, not by the terminal.
-        output.print(line, markup=False, highlight=False)
+        output.print(line, highlight=False)
 
 
 @app.command("get", cls=Command)

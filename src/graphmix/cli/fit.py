@@ -8,11 +8,12 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import Device, WritePage, option, settings_options
+from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
-from graphmix.cli.screen import output, resumable, say
+from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
+from graphmix.limits import Limits
 from graphmix.results.names import method_title
 from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
@@ -86,6 +87,7 @@ def fit(
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
     methods: Annotated[
         str | None,
         option(f"Methods to try, comma-separated (default: {', '.join(fit_methods())}).", TRAINING),
@@ -107,6 +109,7 @@ def fit(
     predictions: Annotated[
         Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
+    escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
     resume: Annotated[bool, option("Continue an interrupted fit.", RUN, "--resume")] = False,
@@ -115,15 +118,17 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
-    chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
+    chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
         coverage=coverage,
         predictions=predictions,
+        escape_formulas=escape_formulas,
         resume=resume,
         ignore_unknown=ignore_unknown,
         device=device,
+        limit=Limits.parse(limit or ()),
         **chosen,
     )
     columns = Columns(
@@ -154,8 +159,12 @@ def fit(
         typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
     else:
         _show_outcome(metrics)
+        for note in metrics.notes:
+            # Those of the problem were shown before the training.
+            if note not in model.problem.notes:
+                tell(f"· {note}")
         where = predictions or out / "predictions.csv"
-        output.print(f"Model written to {out}, predictions to {where}", markup=False, soft_wrap=True)
+        tell(f"Model written to {out}, predictions to {where}")
     if write_page:
         write_report(out, quiet=as_json)
 
@@ -174,9 +183,8 @@ def parse_features(asked: list[str]) -> dict[str, str | None]:
 
 def _show_outcome(metrics: "FitMetrics") -> None:
     output.print(outcome_table(metrics))
-    output.print(recommend(metrics), markup=False, soft_wrap=True)
-    for line in outcome_lines(metrics):
-        output.print(line, markup=False, soft_wrap=True)
+    for line in (recommend(metrics), *outcome_lines(metrics)):
+        tell(line)
 
 
 def outcome_table(metrics: "FitMetrics") -> Table:

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
 
-from graphmix.cli.flags import in_flags
-from graphmix.cli.screen import Bar, announce, errors, output, say, tell
+from graphmix.cli.screen import Bar, announce, errors, name_for_screen, output, say, tell
 
 if TYPE_CHECKING:
     from graphmix.results.survey import Survey
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from graphmix.workflow.watching import Watcher
 
 _MOST_CLASSES_SHOWN = 20
+_LONGEST_CLASS = 60
 _STAGES = {
     "reading": "reading the tables",
     "choosing": "choosing what to label",
@@ -66,21 +65,24 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
 
 def _show_problem(problem: "Problem", found: "Survey") -> None:
     """Print what was understood, before anything is trained."""
-    table = Table(title=escape(f"What {problem.graph.name} holds"), title_justify="left", show_header=False)
+    table = Table(title=name_for_screen(f"What {problem.graph.name} holds"), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in survey_rows(problem.task, found):
-        table.add_row(name, escape(value))
+        table.add_row(name, value)
     output.print(table)
     for note in problem.notes:
         tell(f"· {note}")
     for warning in found.warnings:
-        output.print(f"! {in_flags(warning)}", markup=False, soft_wrap=True, style="yellow")
+        tell(f"! {warning}", style="yellow")
 
 
 def survey_rows(task: str, found: "Survey") -> list[tuple[str, str]]:
     """Return what a survey found, as names and values for people."""
-    counts = [f"{name} {count:,}" for name, count in zip(found.class_names, found.class_counts, strict=True)]
+    counts = [
+        f"{name_for_screen(name, _LONGEST_CLASS)} {count:,}"
+        for name, count in zip(found.class_names, found.class_counts, strict=True)
+    ]
     shown = ", ".join(counts[:_MOST_CLASSES_SHOWN])
     more = len(counts) - _MOST_CLASSES_SHOWN
     homophily = "not known: no edge joins two labels"

@@ -1,6 +1,6 @@
 """The `graphmix` command. No command imports torch before it runs: help and most errors appear at once."""
 
-import io
+import contextlib
 import sys
 from typing import Annotated, NoReturn
 
@@ -8,8 +8,10 @@ import typer
 
 from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
 from graphmix.cli.flags import Command, forget, has_option, in_flags
-from graphmix.cli.interrupts import INTERRUPTED
-from graphmix.cli.screen import say
+from graphmix.cli.internal_errors import INTERNAL, describe
+from graphmix.cli.interrupts import INTERRUPTED, command_ends
+from graphmix.cli.screen import say, tell
+from graphmix.cli.streams import OutputLost, guard_streams
 from graphmix.errors import GraphMixError
 
 # Typer's own parsing errors; their class is not exported, but a bad parameter is one.
@@ -37,9 +39,9 @@ def _print_version(wanted: bool) -> None:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            typer.echo(f"graphmix {version('graphmix')}")
+            tell(f"graphmix {version('graphmix')}")
         except PackageNotFoundError:  # run from a source tree that was not installed
-            typer.echo("graphmix source")
+            tell("graphmix source")
         raise typer.Exit
 
 
@@ -53,17 +55,21 @@ def main(
     """GraphMix: get the most out of graphs with few labels."""
 
 
-def run() -> None:
-    """Run the command line; an error that the user can correct ends in one sentence and exit code 2, Ctrl-C in 130."""
+def run() -> NoReturn:
+    """Run the command line, and exit.
+
+    Exit codes: 0; 1 if standard output cannot be written, or a command says so; 2 with one sentence for an error that
+    the user can correct; 70 with the place of a log for an error that nobody foresaw; 130 after Ctrl-C.
+    """
+    guard_streams()
     forget()
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show "±" gets a question mark, not a traceback after an hour's training.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
-    except typer.Abort:  # Ctrl-C; typer has ended the line on the terminal
+        sys.stdout.flush()
+    except (typer.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
+    except OutputLost as error:
+        _fail(str(error), 1)
     except GraphMixError as error:
         _fail(in_flags(str(error)))
     except UsageError as error:
@@ -71,7 +77,13 @@ def run() -> None:
     except _memory_errors():
         _fail("out of memory" + ("; train fewer trials at once with --chunk" if has_option("--chunk") else ""))
     except OSError as error:
-        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+        _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are no Exception
+        _fail(describe(error), INTERNAL)
+    finally:
+        command_ends()
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -81,7 +93,14 @@ def _memory_errors() -> tuple[type[BaseException], ...]:
     return (MemoryError, getattr(torch, "OutOfMemoryError", MemoryError))
 
 
-def _fail(message: str) -> NoReturn:
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
+
+
+def _fail(message: str, code: int = 2) -> NoReturn:
     if message:  # called without a command, typer has printed the help already
         say(f"graphmix: {message}")
-    sys.exit(2)
+    # What a command printed before it failed may still be held back, and standard output may be closed.
+    with contextlib.suppress(OutputLost):
+        sys.stdout.flush()
+    sys.exit(code)

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.flags import in_flags
 from graphmix.cli.interrupts import INTERRUPTED, always_raised
@@ -19,15 +20,29 @@ from graphmix.data import DATASETS, resolve
 from graphmix.results.names import METRICS, name_run
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of
+from graphmix.text import clipped, for_screen, visible
 
 if TYPE_CHECKING:
     from graphmix.training import Progress as Step
 
-output = Console()
-errors = Console(stderr=True)
+
+class Screen(Console):
+    """A console that shows text as text: no markup, no control characters, nothing longer than a screen can bear."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Lay out text; printed lines, titles and cells of tables all come here."""
+        return super().render_str(for_screen(text), **options)
+
+
+output = Screen()
+errors = Screen(stderr=True)
 
 _REFRESH_SECONDS = 0.2
 _WIDE = 110
+_LONGEST_NAME = 300
 
 
 class Bar:
@@ -37,14 +52,14 @@ class Bar:
         self._trials, self._epochs, self._shown = trials, epochs, 0.0
         self._done: dict[int, int] = {}
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30 if errors.width >= _WIDE else 10),
-            TextColumn("{task.percentage:>3.0f}% · {task.fields[state]}"),
+            TextColumn("{task.percentage:>3.0f}% · {task.fields[state]}", markup=False),
             TimeRemainingColumn(),
             console=errors,
             disable=not errors.is_terminal,
         )
-        self._task = self._progress.add_task(label, total=trials * epochs, state="starting")
+        self._task = self._progress.add_task(name_for_screen(label), total=trials * epochs, state="starting")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -114,13 +129,22 @@ def fresh_folder(name: str) -> Path:
 
 
 def say(message: str) -> None:
-    """Print a message on standard error; parameters in backticks become options of the command."""
-    errors.print(in_flags(message), markup=False, highlight=False, soft_wrap=True)
+    """Print a message on standard error, in one line; parameters in backticks become options of the command."""
+    errors.print(_line(message), highlight=False, soft_wrap=True)
 
 
-def tell(message: str) -> None:
-    """Print a message on standard output; parameters in backticks become options of the command."""
-    output.print(in_flags(message), markup=False, soft_wrap=True)
+def tell(message: str, style: str | None = None) -> None:
+    """Print a message on standard output, in one line; parameters in backticks become options of the command."""
+    output.print(_line(message), style=style, soft_wrap=True)
+
+
+def name_for_screen(text: str, most: int = _LONGEST_NAME) -> str:
+    """A name, label, id or reason for a table or a bar: in one line, and cut if it is long."""
+    return visible(clipped(text, most))
+
+
+def _line(message: str) -> str:
+    return in_flags(message).replace("\r", "\\r").replace("\n", "\\n")
 
 
 def announce(message: str) -> None:

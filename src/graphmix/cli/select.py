@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.board import Board
-from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, settings_options
+from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
     announce,
@@ -27,6 +28,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.experiments.cells import Asked
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
+from graphmix.limits import Limits
 from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
@@ -58,6 +60,7 @@ def select(
     write_page: WritePage = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
     data_root: DataRoot = None,
+    limit: Limit = None,
     **given: Any,
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
@@ -66,6 +69,7 @@ def select(
     name = resolve(dataset)
     if is_file(name) and not Path(name).is_file():
         raise DataError(f"there is no file {name}")
+    limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
     spec = search_spec(
@@ -85,7 +89,7 @@ def select(
             asked,
             folder,
             device=device,
-            load=loader(data_root, announce),
+            load=loader(data_root, announce, limits),
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
@@ -136,7 +140,7 @@ def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Tabl
         shown = []
         for gamma in gammas:
             text = spread(by[alpha, gamma].val_accuracy_mean, by[alpha, gamma].val_accuracy_std)
-            shown.append(f"[bold]→ {text}[/bold]" if (alpha, gamma) == best else text)
+            shown.append(Text(f"→ {text}", style="bold") if (alpha, gamma) == best else Text(text))
         table.add_row(f"{alpha:g}", *shown)
     return table
 

@@ -17,6 +17,7 @@ from graphmix.report.wording import headline
 from graphmix.results.names import METRICS
 from graphmix.results.record import Record
 from graphmix.results.wording import summarise
+from graphmix.text import for_screen
 
 _SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "fitted.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
@@ -40,9 +41,14 @@ def render(contents: Contents) -> str:
         data["fitted"] = chart_numbers(contents.fitted.metrics)
         explorers = [name for name in explorers if name in _EXPLORERS_OF_FITTED]
     environment = Environment(
-        loader=FunctionLoader(_text), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
     )
-    page = environment.get_template(template).render(
+    return environment.get_template(template).render(
         title=contents.title,
         explorers=explorers,
         style=_text("style.css"),
@@ -50,8 +56,6 @@ def render(contents: Contents) -> str:
         data=_embed(data),
         **values,
     )
-    # A file may hold halves of characters ("\ud800"), which no encoding can write.
-    return page.encode("utf-8", "replace").decode()
 
 
 def write(contents: Contents, path: Path) -> None:
@@ -62,7 +66,7 @@ def write(contents: Contents, path: Path) -> None:
     """
     page = render(contents)
     try:
-        write_whole(path, page.encode())
+        write_whole(path, page.encode("utf-8", "replace"))
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -122,8 +126,22 @@ def _without_details(contents: Contents) -> list[str]:
     ]
 
 
+def _shown(value: Any) -> Any:
+    """Cut a text that is too long, and show characters that would be hidden; what is marked as safe is ours."""
+    return for_screen(value) if type(value) is str else value
+
+
+def _shown_inside(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_shown(name): _shown_inside(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        # Numbers are most of a chart, and there may be millions.
+        return [item if type(item) in (float, int) else _shown_inside(item) for item in value]
+    return _shown(value)
+
+
 def _embed(data: dict[str, Any]) -> str:
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_shown_inside(data), separators=(",", ":"), ensure_ascii=False)
     # Names are the user's: one that closes the script element must not.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

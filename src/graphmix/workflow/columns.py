@@ -5,7 +5,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from graphmix.errors import ConfigError, DataError
+from graphmix.tables.reading import Reading
 from graphmix.tables.stored import is_text, member
+from graphmix.tables.table import shortened
+
+TABLES = ("nodes", "edges")
+# Fields that folders of older versions lack.
+_ADDED = ("no_weight", "no_header")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,11 +25,14 @@ class Columns:
         source: one end of each edge, in the table of edges.
         target: the other end of each edge.
         weight: the weights of the edges.
+        no_weight: whether the edges have no weights, even if a column is called weight.
         link_label: the classes of the links, in the table of edges; links are classified instead of nodes.
         features: columns to use as features, each with its kind, or None to detect the kind; empty to use all columns
             that can be features.
         ignore: columns not to use.
         encoding: the encoding of text files.
+        no_header: the tables, "nodes" or "edges", whose files have no header; their columns are called `column 1`,
+            `column 2`, …
     """
 
     id: str | None = None
@@ -32,16 +41,25 @@ class Columns:
     source: str | None = None
     target: str | None = None
     weight: str | None = None
+    no_weight: bool = False
     link_label: str | None = None
     features: Mapping[str, str | None] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     encoding: str = "utf-8"
+    no_header: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, Mapping):
             raise ConfigError("`features` must be a dictionary from columns to kinds, for example {'age': None}")
         if isinstance(self.ignore, str):
             raise ConfigError(f"`ignore` must be a list of columns, for example [{self.ignore!r}]")
+        # One name may stand alone, as on the command line.
+        object.__setattr__(self, "no_header", (self.no_header,) if isinstance(self.no_header, str) else self.no_header)
+        for table in self.no_header:
+            if table not in TABLES:
+                raise ConfigError(f"`no_header` must be {' or '.join(TABLES)}, not {shortened(table)}")
+        if self.no_weight and self.weight is not None:
+            raise ConfigError("give `weight` or `no_weight`, not both")
 
     def check_task(self, has_nodes: bool) -> None:
         """Raise a DataError unless it is clear what to classify: nodes, which need their table, or links."""
@@ -50,9 +68,15 @@ class Columns:
         if self.link_label is None and not (has_nodes and self.label is not None):
             raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
 
+    def reading(self, table: str) -> Reading:
+        """Return how a table, "nodes" or "edges", is read."""
+        return Reading(self.encoding, table not in self.no_header, frozenset(self.ignore))
+
     def to_json(self) -> dict[str, Any]:
-        """Return every choice by name, as JSON values."""
-        return asdict(self) | {"features": dict(self.features), "ignore": list(self.ignore)}
+        """Return every choice by name, as JSON values; what older versions did not know only where it is used."""
+        listed = {"ignore": list(self.ignore), "no_header": list(self.no_header)}
+        every = asdict(self) | {"features": dict(self.features)} | listed
+        return {name: value for name, value in every.items() if name not in _ADDED or value}
 
     @classmethod
     def from_json(cls, value: Any) -> "Columns":
@@ -62,10 +86,14 @@ class Columns:
             DataError: a value is missing or invalid.
         """
         features, ignore = (member(value, name) for name in ("features", "ignore"))
-        if not isinstance(features, dict) or not isinstance(ignore, list) or len(value) != len(fields(cls)):
+        every: dict[str, Any] = {"no_weight": False, "no_header": [], **value}
+        lists = [ignore, every["no_header"]]
+        if not isinstance(features, dict) or not all(isinstance(each, list) for each in lists):
             raise DataError("the stored columns are invalid")
-        single = {name: cell for name, cell in value.items() if name not in ("features", "ignore")}
-        named = [*single.values(), *features, *features.values(), *ignore]
-        if not all(name is None or is_text(name) for name in named) or value.get("encoding") is None:
+        if every.keys() != {each.name for each in fields(cls)} or not isinstance(every["no_weight"], bool):
+            raise DataError("the stored columns are invalid")
+        single = [each for name, each in every.items() if name not in ("features", "ignore", *_ADDED)]
+        named = [*single, *features, *features.values(), *lists[0], *lists[1]]
+        if not all(name is None or is_text(name) for name in named) or every["encoding"] is None:
             raise DataError("the stored name of a column is not text")
-        return cls(features=features, ignore=tuple(ignore), **single)
+        return cls(**every | {"ignore": tuple(ignore), "no_header": tuple(every["no_header"])})
