@@ -119,7 +119,7 @@ def test_labels_are_warned_about():
     y = np.array([0] * 30 + [1] * 5 + [2] * 2 + [0] * 63)
     graph = path(y, class_names=["big", "small", "tiny", "empty"])
     some = torch.arange(100) < 37
-    assert warned(graph, some, "No node is labeled empty")
+    assert warned(graph, some, "No label to learn from is empty")
     assert warned(graph, some, "Fewer than 5 labels: tiny (2)")
     assert warned(graph, some, "big has 30 labels and tiny 2")
     assert not warned(graph, some, "gains from unlabeled")
