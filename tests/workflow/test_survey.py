@@ -128,7 +128,7 @@ def test_labels_are_warned_about():
     equal = path([0, 1] * 50)
     assert not warned(equal, torch.arange(100) < 40, "labels and")
     many = path(np.arange(100), num_classes=10_000)
-    [sentence] = warned(many, torch.arange(100) < 40, "No node is labeled")
+    [sentence] = warned(many, torch.arange(100) < 40, "No label to learn from is")
     assert len(sentence) < 120
     assert "9,957 more" in sentence
 
