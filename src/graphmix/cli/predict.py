@@ -7,8 +7,7 @@ import typer
 
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, tell
-from graphmix.errors import ConfigError
-from graphmix.workflow.output import check_place
+from graphmix.workflow.places import check_table, model_files
 
 
 def predict(
@@ -38,9 +37,7 @@ def predict(
     """
     require_model(model)
     require_files(nodes, edges)
-    check_place(out, may_exist=True)
-    if out.exists() and not force:
-        raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
+    check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 

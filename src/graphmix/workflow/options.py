@@ -24,6 +24,7 @@ class FitOptions:
         coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
         predictions: the file for the predictions, .csv, .tsv or .parquet; None for predictions.csv in the model's
             folder.
+        force: whether the predictions may replace a file that is there.
         resume: whether to continue the interrupted fit in the model's folder.
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
         device: where to train: "auto", "cpu", "cuda" or "cuda:1".
@@ -34,6 +35,7 @@ class FitOptions:
     target_accuracy: float = 0.9
     coverage: float = 0.9
     predictions: Path | str | None = None
+    force: bool = False
     resume: bool = False
     ignore_unknown: bool = False
     device: str = "auto"
