@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from graphmix.cli.fit import outcome_lines, outcome_table
+from graphmix.cli.fit import outcome_table
 from graphmix.results.fit import FitMetrics
+from graphmix.results.outcome import outcome_lines
 from graphmix.results.reader import parse
 from graphmix.results.recommendation import recommend
 from results_page import commit_of

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
 from graphmix.lazy import attach
+from graphmix.limits import Limits
 
 if TYPE_CHECKING:
     from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
@@ -41,6 +42,7 @@ __all__ = [
     "GraphMixClassifier",
     "GraphMixError",
     "GraphUNet",
+    "Limits",
     "Run",
     "RunError",
     "Split",

@@ -70,8 +70,7 @@ def check_output(
 
 
 def _check_output(path: Path, inputs: list[Path], force: bool, parameter: str, later: Path | None) -> None:
-    if any(_is_same(path, each) for each in inputs):
-        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+    check_not_read(path, inputs, parameter)
     if kind := other_kind(path):
         raise ConfigError(f"{path} is {kind}, which is never replaced; choose another `{parameter}`")
     if path.exists() and not force:
@@ -83,6 +82,12 @@ def _check_output(path: Path, inputs: list[Path], force: bool, parameter: str, l
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another `{parameter}`")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ConfigError(f"{path}: the folder {path.parent} cannot be written; choose another `{parameter}`")
+
+
+def check_not_read(path: Path, inputs: Iterable[Path], parameter: str) -> None:
+    """Raise ConfigError if a file to write is one of the files that are read, under whatever name."""
+    if any(_is_same(path, each) for each in inputs):
+        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -70,6 +70,15 @@ def test_a_resumed_fit_may_replace_only_what_it_wrote(place):
     again = graphmix(*fit, "--resume", "--predictions", "p.csv", cwd=place)
     assert again.returncode == 0, again.stderr
     assert (place / "p.csv").read_bytes() == written
+    # Somebody put another file there after the fit was killed.
+    (place / "new" / "model.json").unlink()
+    (place / "p.csv").write_text("mine")
+    again = graphmix(*fit, "--resume", "--predictions", "p.csv", cwd=place)
+    assert again.returncode == 2
+    assert "p.csv holds something else" in again.stderr
+    assert (place / "p.csv").read_text() == "mine"
+    assert graphmix(*fit, "--resume", "--predictions", "p.csv", "--force", cwd=place).returncode == 0
+    assert (place / "p.csv").read_bytes() == written
 
 
 def test_predictions_of_a_fit_replace_a_file_only_by_force(place):
@@ -196,8 +205,12 @@ def test_predictions_and_models_saved_from_python(place):
         fit_tables(
             place / "n.csv", None, label="topic", options=FitOptions(predictions=place / "model" / "predictions.csv")
         )
-    unchanged(place, before)
     model = load_model(place / "model")
+    write_nodes(place / "new.csv", [{"id": "q", "topic": "", "year": "1", "venue": "venue0", "title": "a"}])
+    with pytest.raises(ConfigError, match="also read"):
+        model.predict(place / "new.csv").write(place / "new.csv")
+    (place / "new.csv").unlink()
+    unchanged(place, before)
     # Other programs call their files so too.
     for name, content in (("weights.safetensors", "theirs"), ("model.json", '{"theirs": 1}'), ("ids.json", "[]")):
         (place / "other").mkdir()

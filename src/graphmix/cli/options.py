@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphmix.limits import NAMES
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.paper import varies_by
 from graphmix.training.settings import GROUPS, Setting
@@ -20,7 +21,14 @@ DataRoot = Annotated[
     typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+ESCAPE_HELP = "Put an apostrophe before cells that a spreadsheet would run as formulas."
+EscapeFormulas = Annotated[bool, typer.Option("--escape-formulas", help=ESCAPE_HELP)]
 WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")]
+
+LIMIT_HELP = (
+    f"How large files may be, NAME=VALUE, repeatable: {', '.join(NAMES)}, for example size=4G (see the docs on tables)."
+)
+Limit = Annotated[list[str] | None, typer.Option("--limit", metavar="NAME=VALUE", help=LIMIT_HELP, show_default=False)]
 
 # Further names of options.
 _ALSO = {"temperature": "-T", "perturbations": "-K", "learning_rate": "--lr"}

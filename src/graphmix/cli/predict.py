@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
+from graphmix.cli.options import EscapeFormulas, Limit
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, tell
+from graphmix.limits import Limits
+from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import check_table, model_files
 
 
@@ -29,12 +32,15 @@ def predict(
     coverage: Annotated[
         float | None, typer.Option(help="Coverage of the prediction sets (default: the model's).", show_default=False)
     ] = None,
+    limit: Limit = None,
+    escape_formulas: EscapeFormulas = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Predict with a trained model: new nodes, joined to the graph it was trained on.
 
     Without tables, predict that graph again, for example for another target accuracy.
     """
+    limits = Limits.parse(limit or ())
     require_model(model)
     require_files(nodes, edges)
     check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
@@ -51,8 +57,9 @@ def predict(
         ignore_unknown=ignore_unknown,
         target_accuracy=target_accuracy,
         coverage=coverage,
+        limit=limits,
     )
-    predictions.write(out)
-    for note in predictions.notes:
+    predictions.write(out, escape_formulas=escape_formulas)
+    for note in (*predictions.notes, *formula_notes(out, predictions, escape_formulas=escape_formulas)):
         tell(f"· {note}")
     tell(f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain")

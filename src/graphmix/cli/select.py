@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmix.cli.board import Board
-from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, settings_options
+from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
@@ -30,6 +30,7 @@ from graphmix.experiments.cells import Asked
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
 from graphmix.files import require_plain
+from graphmix.limits import Limits
 from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
@@ -62,6 +63,7 @@ def select(
     write_page: WritePage = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
     data_root: DataRoot = None,
+    limit: Limit = None,
     **given: Any,
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
@@ -71,6 +73,7 @@ def select(
     if is_file(name):
         require_files(Path(name))
         require_plain(Path(name))
+    limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
     spec = search_spec(
@@ -92,7 +95,7 @@ def select(
             asked,
             folder,
             device=device,
-            load=loader(data_root, announce),
+            load=loader(data_root, announce, limits),
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmix.cli.options import DataRoot, DatasetName, Device, WritePage, option, settings_options
+from graphmix.cli.options import LIMIT_HELP, DataRoot, DatasetName, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
@@ -24,6 +24,7 @@ from graphmix.cli.screen import (
 )
 from graphmix.errors import ConfigError
 from graphmix.files import require_plain
+from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder
 from graphmix.training.config import Config
@@ -55,6 +56,7 @@ def train(
     ] = None,
     split_seed: Annotated[int, option("Seed of the first split (default: 0).", DATA)] = 0,
     data_root: DataRoot = None,
+    limit: Annotated[list[str] | None, option(LIMIT_HELP, DATA, "--limit")] = None,
     chunk: Annotated[int | None, option("Trials at once (default: by the device and its memory).", RUN)] = None,
     device: Device = "auto",
     out: Annotated[
@@ -73,6 +75,7 @@ def train(
             require_plain(Path(name))
     if split is not None and not is_file(split):
         check_split_name(split)
+    limits = Limits.parse(limit or ())
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
     seeds = split_seeds(config.trials, splits, split_seed)
@@ -83,7 +86,7 @@ def train(
     from graphmix.training.devices import choose_device
 
     choose_device(device)
-    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce)
+    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
         results = _run_baseline(method, graph, masks, config, folder)

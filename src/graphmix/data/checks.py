@@ -14,6 +14,8 @@ from graphmix.sparse import SparseMatrix
 
 UNKNOWN = -1
 MOST_CLASSES = 1_000_000
+# A matrix and its transpose have an entry for each feature, whatever they hold.
+MOST_FEATURES = 100_000_000
 # A sum of a million weights of this size is still finite in float32.
 MOST_WEIGHT = 1e30
 
@@ -160,6 +162,8 @@ def _check_form(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> None:
         raise DataError(f"x must be [nodes, features], but it has {len(shape)} dimension(s)")
     if 0 in shape:
         raise DataError(f"a graph needs at least one node and one feature, but x is {list(shape)}")
+    if shape[1] > MOST_FEATURES:
+        raise DataError(f"x has {shape[1]:,} features, and {MOST_FEATURES:,} are the most; use fewer")
     if dtype.kind not in "biuf":
         raise DataError(f"x must hold real numbers, but its type is {dtype}")
 

@@ -15,6 +15,9 @@ from graphmix.data.datasets.arrays import read_arrays
 from graphmix.data.graph import Graph
 from graphmix.errors import DataError
 from graphmix.files import write_whole
+from graphmix.limits import USUAL, Limits
+
+_NEEDED = ("train", "val", "test", "name")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,15 +80,19 @@ class Split:
         return cls(_as_mask(train), _as_mask(val), _as_mask(test), name, seeds, held_out)
 
     @classmethod
-    def load(cls, path: Path | str) -> "Split":
+    def load(cls, path: Path | str, limit: Limits = USUAL) -> "Split":
         """Read a split that `save` wrote.
+
+        Args:
+            path: the file.
+            limit: how large it may be.
 
         Raises:
             DataError: the file is missing, damaged, or not a split; the message names it.
         """
         path = Path(path)
-        arrays = read_arrays(path, "a split")
-        missing = [array for array in ("train", "val", "test", "name") if array not in arrays]
+        arrays = read_arrays(path, "a split", (*_NEEDED, "seeds", "held_out"), limit)
+        missing = [array for array in _NEEDED if array not in arrays]
         if missing:
             raise DataError(f"{path} has no array {missing[0]!r}")
         seeds = arrays.get("seeds")

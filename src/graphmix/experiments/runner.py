@@ -20,6 +20,7 @@ from graphmix.experiments.compute import Computer, Load, NotStoredError
 from graphmix.experiments.records import Failure, Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_temporary_files
+from graphmix.limits import USUAL, Limits
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
@@ -108,12 +109,12 @@ def reproduce(
         return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
-def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None) -> Load:
+def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None, limit: Limits = USUAL) -> Load:
     """Return a function that loads graphs and splits; it keeps the last few, because a table uses them repeatedly."""
 
     @lru_cache(maxsize=4)
     def read(dataset: str, split: str, seeds: tuple[int, ...]) -> Dataset:
-        return data.load(dataset, split=split, seeds=seeds, data_root=data_root, report=report)
+        return data.load(dataset, split=split, seeds=seeds, data_root=data_root, report=report, limit=limit)
 
     def load(cell: Cell) -> Dataset:
         return read(cell.dataset, cell.split, () if cell.split == data.PUBLIC else tuple(cell.split_seeds))

@@ -34,14 +34,22 @@ def make_folder(folder: Path) -> None:
 def check_can_be_made(folder: Path, parameter: str = "out") -> None:
     """Raise RunError unless a folder is there and can be written, or can be made; before anything slow begins."""
     try:
-        # A link that leads nowhere is there too, and is in the way.
-        there = next(each for each in (folder, *folder.absolute().parents) if os.path.lexists(each))
+        there = next(each for each in (folder, *folder.absolute().parents) if _is_there(each))
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}; choose another `{parameter}`") from error
     if not there.is_dir():
         raise RunError(f"{there} is {'a file' if there.is_file() else 'not a folder'}; choose another `{parameter}`")
     if not os.access(there, os.W_OK | os.X_OK):
         raise RunError(f"{there} cannot be written; choose another `{parameter}`")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is anything: a link that leads nowhere is in the way too."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def check_no_other_files(folder: Path, allowed: Collection[str] = (), parameter: str = "out") -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from graphmix.errors import DataError
+from graphmix.limits import Limits, as_size
 from graphmix.tables.reading import UTF8
 
 PIECE = 2**20
-# Larger rows are refused.
-LARGEST_ROW = 2**26
+# Larger rows are refused, unless a user sets another limit.
+LARGEST_ROW = Limits.cell
 _QUOTE, _BREAK = b'"\n'
 
 
@@ -29,6 +30,7 @@ class CheckedText:
     Attributes:
         path: the file.
         encoding: the encoding the user named.
+        largest: the bytes that a row may have.
         is_utf8: whether that is UTF-8, so that pyarrow can read the file as it is.
         is_whole: whether the text was read to its end.
         skipped: how many empty lines were at the top.
@@ -36,13 +38,13 @@ class CheckedText:
         ending: the last character that is not a line break.
     """
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    def __init__(self, path: Path, encoding: str, largest: int = LARGEST_ROW) -> None:
         try:
             "a".encode(encoding)
             self._decoder = codecs.getincrementaldecoder(encoding)()
         except (LookupError, ValueError) as error:
             raise DataError(f"there is no encoding {encoding!r}; try utf-8, latin-1 or utf-16") from error
-        self.path, self.encoding = path, encoding
+        self.path, self.encoding, self.largest = path, encoding, largest
         self.is_utf8 = codecs.lookup(encoding).name == UTF8
         self.is_whole = False
         self.skipped = self.quotes = 0
@@ -71,7 +73,7 @@ class CheckedText:
         """Return this text, or a fresh copy of it, read to the end; raises what `pieces` raises."""
         if self.is_whole:
             return self
-        text = CheckedText(self.path, self.encoding)
+        text = CheckedText(self.path, self.encoding, self.largest)
         for _ in text.pieces():
             pass
         return text
@@ -79,7 +81,7 @@ class CheckedText:
     def find_line(self, first: int, wanted: bytes) -> int | None:
         """Return the number of the first line that equals `wanted`, from line `first` on; None if there is none."""
         number, rest = self.skipped + 1, b""
-        for piece in CheckedText(self.path, self.encoding).pieces():
+        for piece in CheckedText(self.path, self.encoding, self.largest).pieces():
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
                 if number >= first and line.rstrip(b"\r") == wanted:
@@ -94,7 +96,7 @@ class CheckedText:
         """
         begins, size, inside = self.skipped + 1, 0, 0
         line = begins
-        for piece in CheckedText(self.path, self.encoding).pieces():
+        for piece in CheckedText(self.path, self.encoding, self.largest).pieces():
             letters = np.frombuffer(piece, np.uint8)
             quotes = np.cumsum(letters == _QUOTE) + inside
             breaks = letters == _BREAK
@@ -123,10 +125,7 @@ class CheckedText:
             self._begun, text = bool(body), body
         if b"\0" in text:
             line = self._line_at(text, text.index(0))
-            raise DataError(
-                f"{self.path.name} line {line} has a NUL byte, so it is not a text table; if it is UTF-16, set "
-                "`encoding` to utf-16"
-            )
+            raise DataError(f"{self.path.name} line {line} has a NUL byte, so {_why_nul(text, self.encoding)}")
         if text:
             self._count(text)
             yield text
@@ -141,8 +140,8 @@ class CheckedText:
         self.quotes += text.count(b'"')
         broken = text.rfind(b"\n")
         self._since_break = len(text) - broken - 1 if broken >= 0 else self._since_break + len(text)
-        if self._since_break > 2 * LARGEST_ROW:
-            raise DataError(too_large(self.path, self.lines + self._trailing, LARGEST_ROW))
+        if self._since_break > 2 * self.largest:
+            raise DataError(too_large(self.path, self.lines + self._trailing, self.largest))
 
     def _line_at(self, text: bytes, place: int) -> int:
         return self.lines + self._trailing + text.count(b"\n", 0, place)
@@ -155,10 +154,23 @@ class CheckedText:
         return f"{found}; for an old file, or one saved by Excel on Windows, set `encoding` to latin-1"
 
 
+def _why_nul(text: bytes, encoding: str) -> str:
+    """Say what a file with NUL bytes is: plain text in UTF-16 has one in nearly every second place."""
+    head = text[:1000]
+    for start, name in ((0, "utf-16-be"), (1, "utf-16-le")):
+        zeros, others = (head[place::2].count(0) for place in (start, 1 - start))
+        if 3 * zeros > len(head) > 9 * others and encoding != name:
+            return f"it looks like UTF-16: set `encoding` to {name}"
+    return "it is not a text table"
+
+
 def too_large(path: Path, line: int | None, largest: int) -> str:
     """Return the message for a row above the size limit."""
     where = path.name if line is None else f"{path.name} line {line}"
-    return f"{where}: a row is larger than {largest / 2**20:g} MiB; shorten its text, or close an open quote"
+    return (
+        f"{where}: a row is larger than {as_size(largest)}; shorten its text, close an open quote, or raise the limit "
+        f"with `limit` cell={4 * largest}"
+    )
 
 
 def is_gzipped(path: Path) -> bool:

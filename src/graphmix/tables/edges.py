@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,9 @@ from numpy.typing import NDArray
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_numbers
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.nodes import check_roles, read_ids
+from graphmix.tables.ids import Ids, read_ids
+from graphmix.tables.matching import find_nodes
+from graphmix.tables.nodes import check_roles
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, counted, shortened
 
@@ -34,19 +35,21 @@ class EdgeTable:
 
     Attributes:
         table: all columns.
-        source: ids, a pyarrow array of large strings `[edges]`.
+        source: the ids of one end `[edges]`.
         target: the ids of the other end.
         weights: float64 `[edges]`, finite and not negative; None if there is no such column.
         weight_column: the column of `weights`, or None.
         used: the columns that cannot be features.
+        ends: the columns of `source` and `target`.
     """
 
     table: Table
-    source: Any
-    target: Any
+    source: Ids
+    target: Ids
     weights: NDArray[np.float64] | None
     weight_column: str | None
     used: frozenset[str]
+    ends: tuple[str, str] = _ENDS[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +94,12 @@ def read_edges(
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
     used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
-    return EdgeTable(table, read_ids(table, source), read_ids(table, target), weights, weight, used)
+    one, other = (read_ids(table, name) for name in (source, target))
+    return EdgeTable(table, one, other, weights, weight, used, (source, target))
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:
-    """Find the ends of edges among the nodes.
-
-    Some programs add `.0` to whole numbers; ids that differ from a node's only by that are treated as equal.
+    """Find the ends of edges among the nodes; see `find_nodes`.
 
     Args:
         ids: `[nodes]`, all different.
@@ -105,18 +107,12 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
         ignore_unknown: leave out edges with an unknown end instead of raising.
 
     Raises:
-        DataError: an edge has an unknown end; the message names the first ones.
+        DataError: an edge has an unknown end, the message names the first ones; or one that may mean two nodes.
     """
-    import pyarrow as pa
-
-    known = pa.array(ids, pa.large_string())
-    pairs = _numbered(known, edges.source, edges.target)
-    notes = []
-    if (pairs < 0).any():
-        whole = _numbered(*(_without_point(each) for each in (known, edges.source, edges.target)))
-        if (whole < 0).sum() < (pairs < 0).sum():
-            pairs = whole
-            notes.append(f"{edges.table.name}: ids like 12.0 are read as 12 to match the ids of the nodes")
+    ends = zip((edges.source, edges.target), edges.ends, strict=True)
+    found = [find_nodes(ids, end, edges.table, column) for end, column in ends]
+    pairs = np.stack([end.numbers for end in found])
+    notes = list(dict.fromkeys(note for end in found for note in end.notes))
     lost = np.flatnonzero((pairs < 0).any(axis=0))
     if len(lost):
         if not ignore_unknown:
@@ -172,26 +168,12 @@ def _weights(table: Table, name: str) -> NDArray[np.float64]:
     return numbers.values
 
 
-def _numbered(ids: Any, source: Any, target: Any) -> NDArray[np.int64]:
-    """Replace the ends' ids by node numbers, -1 if unknown: int64 `[2, edges]`."""
-    import pyarrow.compute as pc
-
-    ends = [pc.fill_null(pc.index_in(end, value_set=ids), -1).to_numpy() for end in (source, target)]
-    return np.stack(ends).astype(np.int64)
-
-
-def _without_point(ids: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.replace_substring_regex(ids, r"^([+-]?[0-9]+)\.0$", r"\1")
-
-
 def _unknown(edges: EdgeTable, pairs: NDArray[np.int64], lost: NDArray[np.int64]) -> str:
     first: dict[str, int] = {}
     for row in lost.tolist():
         for end, ids in enumerate((edges.source, edges.target)):
             if pairs[end, row] < 0:
-                first.setdefault(ids[row].as_py(), row)
+                first.setdefault(ids.texts[row].as_py(), row)
         if len(first) > NAMED:
             break
     named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in list(first.items())[:NAMED])

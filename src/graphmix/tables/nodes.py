@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphmix.errors import DataError
-from graphmix.tables.cells import as_text, as_words, is_list
+from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.files import TableSource, read_table
+from graphmix.tables.ids import TEXT, read_ids
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, counted, shortened, some_of
 
@@ -36,10 +37,11 @@ class NodeTable:
 
     Attributes:
         table: all columns.
-        ids: `[nodes]`, all different.
+        ids: `[nodes]`, all different; numbers as text.
         labels: `[nodes]`, class names, or None for an unlabeled node.
         split: `[nodes]`, train, val, test or None; None altogether if no column was named.
         id_column: the column of the ids.
+        id_kind: the type of the ids; see `Ids`.
         used: the columns that cannot be features.
     """
 
@@ -49,6 +51,7 @@ class NodeTable:
     split: list[str | None] | None
     id_column: str
     used: frozenset[str]
+    id_kind: str = TEXT
 
 
 def read_nodes(
@@ -77,10 +80,10 @@ def read_nodes(
     id_column = _id_column(table, {label, split, *taken}) if id is None else id
     used = check_roles(table, id_column, label, split)
     ids = read_ids(table, id_column)
-    _check_different(table, ids, id_column)
+    _check_different(table, ids.texts, id_column)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
-    return NodeTable(table, ids.to_pylist(), labels, parts, id_column, used)
+    return NodeTable(table, ids.texts.to_pylist(), labels, parts, id_column, used, ids.kind)
 
 
 def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
@@ -97,25 +100,6 @@ def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
             roles = "ids, labels, split, ends, weights"
             raise DataError(f"{table.name}: column {name!r} cannot have two roles; name a column for each of {roles}")
     return frozenset(named)
-
-
-def read_ids(table: Table, name: str) -> Any:
-    """Read a column of ids as text, without outer spaces; whole numbers have no decimal point, and `NA` is an id too.
-
-    Returns:
-        A pyarrow array of large strings `[rows]`.
-
-    Raises:
-        DataError: a cell is empty.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    ids = as_text(table.column(name)).cast(pa.large_string()).combine_chunks()
-    empty = pc.index(pc.equal(pc.fill_null(ids, ""), ""), True).as_py()
-    if empty >= 0:
-        raise DataError(f"{table.where(empty)} has no id: column {name!r} is empty there")
-    return ids
 
 
 def check_classes(labels: Sequence[str | None], where: str) -> list[str]:

@@ -11,7 +11,7 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
-from graphmix.tables.files import checksum, is_path
+from graphmix.tables.files import checksum, is_path, limited
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
@@ -21,7 +21,8 @@ from graphmix.workflow.folder import begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.places import NOTED, PREDICTIONS, check_predictions
+from graphmix.workflow.output import formula_notes
+from graphmix.workflow.places import NOTED, PREDICTIONS, check_predictions, write_predictions
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
@@ -94,13 +95,14 @@ def fit_tables(
     options, watch, columns = options or FitOptions(), watch or Watcher(), _with_label(columns or Columns(), label)
     _check_settings(settings)
     choose_device(options.device)
+    tables = (limited(nodes, options.limit), limited(edges, options.limit))
     if out is None:
         if options.resume:
             raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
         with tempfile.TemporaryDirectory() as folder:
-            return _fit_into(Path(folder) / "model", (nodes, edges), columns, options, watch, settings)
+            return _fit_into(Path(folder) / "model", tables, columns, options, watch, settings)
     check_folder(Path(out), resume=options.resume)
-    return _fit_into(Path(out), (nodes, edges), columns, options, watch, settings)
+    return _fit_into(Path(out), tables, columns, options, watch, settings)
 
 
 def _fit_into(
@@ -114,7 +116,7 @@ def _fit_into(
     check_predictions(
         None if options.predictions is None else Path(options.predictions),
         folder,
-        [Path(table) for table in tables if table is not None and is_path(table)],
+        [Path(table) for table in tables if is_path(table)],
         resume=options.resume,
         force=options.force,
     )
@@ -178,12 +180,14 @@ def fit_problem(
         (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
         ensemble = Ensemble.from_candidate(winner, config, problem.classes)
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
-        Predictions(tabulate(problem.row_names(), decisions, problem.classes, problem.labels)).write(path)
+        names = problem.row_names()
+        predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
+        write_predictions(predictions, path, options)
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
         stages.end()
         metrics = replace(
             metrics,
-            notes=tuple(problem.notes),
+            notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
             failures=tuple(failures),
             seconds=stages.seconds,
             peak_memory_gib=peak_memory(),

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
+from graphmix.limits import Limits
 from graphmix.results import formats
 from graphmix.results.describe import versions
 from graphmix.results.fit import FitMetrics
@@ -22,6 +23,7 @@ from graphmix.storage.folders import check_no_links, check_no_other_files, make_
 from graphmix.storage.found import describe_place, is_model
 from graphmix.storage.lock import LOCK, locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
+from graphmix.tables.files import is_path, limited
 from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
@@ -83,6 +85,7 @@ class TableModel:
         ignore_unknown: bool = False,
         target_accuracy: float | None = None,
         coverage: float | None = None,
+        limit: Limits | None = None,
     ) -> Predictions:
         """Predict new nodes or links; without tables, the graph that the model was trained on.
 
@@ -93,21 +96,24 @@ class TableModel:
             ignore_unknown: whether to leave out edges to unknown nodes instead of raising an error.
             target_accuracy: predictions abstain where the accuracy would be lower; the fit's if None.
             coverage: the share of nodes whose prediction set must contain their class; the fit's if None.
+            limit: how large tables in files may be; the usual limits if None.
 
         Raises:
             DataError: a table is invalid, or does not suit the model.
         """
-        grown = self.problem.grow(nodes, edges, ignore_unknown=ignore_unknown)
+        tables = [limited(table, limit or Limits()) for table in (nodes, edges)]
+        grown = self.problem.grow(*tables, ignore_unknown=ignore_unknown)
         first = 0 if everything else grown.first
-        decisions = self.ensemble.decide(
-            self.ensemble.probabilities(grown.graph)[first:],
-            self.target_accuracy if target_accuracy is None else target_accuracy,
-            self.coverage if coverage is None else coverage,
-        )
+        target = self.target_accuracy if target_accuracy is None else target_accuracy
+        coverage = self.coverage if coverage is None else coverage
+        decisions = self.ensemble.decide(self.ensemble.probabilities(grown.graph)[first:], target, coverage)
+        doubts = self.ensemble.doubts(decisions, target, coverage)
         classes = self.ensemble.classes
-        names = {name: values[first:] for name, values in grown.names.items()}
+        names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
-        return Predictions(tabulate(names, decisions, classes, labels), grown.notes)
+        notes = (*grown.notes, *doubts)
+        files = tuple(Path(table) for table in tables if is_path(table))
+        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes, inputs=files)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
@@ -180,7 +186,7 @@ class TableModel:
             "graph.safetensors": tensor_bytes(problem.tensors()),
             "heldout.safetensors": tensor_bytes(pack_held(self.held)),
             "encoders.json": _json_bytes(problem.encoders_json()),
-            "ids.json": _json_bytes({"ids": problem.ids}),
+            "ids.json": _json_bytes(problem.ids_json()),
         }
         described = {
             "format": formats.MODEL,
@@ -219,7 +225,7 @@ def _assemble(
     metrics: FitMetrics | RunError | None,
 ) -> TableModel:
     """Put a model together, validating every part."""
-    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
+    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"])
     held = unpack_held(tensors["heldout"], len(described["classes"]))
     estimator = described.get("estimator")
     if estimator is not None and not isinstance(estimator, dict):

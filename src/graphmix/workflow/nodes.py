@@ -1,8 +1,7 @@
 """NodeProblem: nodes to classify, from a table of nodes and a table of edges."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,8 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
 from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
 from graphmix.tables.encoders import Encoders
+from graphmix.tables.ids import TEXT
+from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
@@ -28,8 +29,9 @@ from graphmix.workflow.problem import (
     given_split,
     graph_name,
 )
+from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
-_POINT = re.compile(r"[0-9]+\.0")
+_ID = ("id",)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +47,7 @@ class NodeProblem(Problem):
 
     task: ClassVar[str] = "nodes"
 
+    id_columns: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_ID, TEXT))
     encoders: Encoders | None = None
     structural: Structural | None = None
     weight_scale: float | None = None
@@ -71,24 +74,26 @@ class NodeProblem(Problem):
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
         split, unused = given_split(table.table.name, table.split, y)
-        notes += [*unused, *matched.notes, *found]
+        own = (table.id_column,)
+        notes += [*alike_notes(table.ids), *heading_notes(own, _ID), *unused, *matched.notes, *found]
         return cls(
             graph=graph,
             split=split,
             ids=table.ids,
             columns=replace(columns, id=table.id_column),
+            id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             notes=tuple(dict.fromkeys(notes)),
             **made,
         )
 
-    def row_names(self) -> dict[str, list[str]]:
+    def rows(self) -> Rows:
         """Return the ids of the nodes."""
-        return {"id": self.ids}
+        return {heading: RowIds(self.ids, kind) for heading, kind in self.id_columns.items()}
 
     def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
         """Add new nodes, and new edges between new and old nodes."""
         if nodes is None and edges is None:
-            return Grown(self.learned, self.row_names(), 0, ())
+            return Grown(self.learned, self.rows())
         if self.encoders is None and self.structural is None:
             raise DataError(
                 "this model was saved by GraphMixClassifier, which learns from arrays and knows no columns: leave the "
@@ -107,7 +112,8 @@ class NodeProblem(Problem):
         graph = _make(x, pairs, y, self.graph, weights)
         if self.structural is not None:
             graph = _place(self.structural, ids, graph)
-        return Grown(graph, {"id": ids}, self.graph.num_nodes, tuple(notes))
+        new = dict.fromkeys(self.id_columns, RowIds(table.ids, table.id_kind))
+        return Grown(graph, self.rows(), new, (*alike_notes(ids, since=len(self.ids)), *notes))
 
     def describe(self) -> dict[str, Any]:
         """Return what model.json says of the problem."""
@@ -119,7 +125,9 @@ class NodeProblem(Problem):
         return {name: None if part is None else part.to_json() for name, part in made.items()}
 
     @classmethod
-    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+    def _from_parts(
+        cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any
+    ) -> Self:
         if "edges" not in tensors:
             raise ValueError("the stored graph is not one of nodes")
         if len(shared["ids"]) != shared["graph"].num_nodes:
@@ -128,6 +136,7 @@ class NodeProblem(Problem):
         scale = described["weight_scale"]
         return cls(
             **shared,
+            id_columns=stored_columns(described, (shared["columns"].id,), _ID),
             encoders=None if columns is None else Encoders.from_json(columns),
             structural=None if structural is None else Structural.from_json(structural),
             weight_scale=None if scale is None else positive(described, "weight_scale"),
@@ -136,9 +145,6 @@ class NodeProblem(Problem):
     def _read_new(self, nodes: Source) -> NodeTable:
         taken = columns_in_use(self.columns, self.encoders)
         table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
-        # Programs write whole numbers as 12.0 if some are missing.
-        if all(map(_POINT.fullmatch, table.ids)) and not any(map(_POINT.fullmatch, self.ids)):
-            table = replace(table, ids=[name.removesuffix(".0") for name in table.ids])
         refuse_known(table, self.ids)
         return table
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import ConfigError
+from graphmix.limits import USUAL, Limits
 from graphmix.training.methods import fit_methods
 
 CANDIDATES = fit_methods()
@@ -25,9 +26,11 @@ class FitOptions:
         predictions: the file for the predictions, .csv, .tsv or .parquet; None for predictions.csv in the model's
             folder.
         force: whether the predictions may replace a file that is there.
+        escape_formulas: whether cells of the predictions that a spreadsheet would run get an apostrophe before them.
         resume: whether to continue the interrupted fit in the model's folder.
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
         device: where to train: "auto", "cpu", "cuda" or "cuda:1".
+        limit: how large tables in files may be.
     """
 
     methods: tuple[str, ...] = CANDIDATES
@@ -36,9 +39,11 @@ class FitOptions:
     coverage: float = 0.9
     predictions: Path | str | None = None
     force: bool = False
+    escape_formulas: bool = False
     resume: bool = False
     ignore_unknown: bool = False
     device: str = "auto"
+    limit: Limits = USUAL
 
     def __post_init__(self) -> None:
         # The class is frozen, and repeats must not be tried twice.

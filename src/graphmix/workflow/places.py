@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from graphmix.errors import RunError
 from graphmix.files import check_output
 from graphmix.results.json_text import load
-from graphmix.workflow.output import check_ending
+from graphmix.workflow.options import FitOptions
+from graphmix.workflow.output import OutputTable, check_ending
 
 ASKED, PREDICTIONS, REPORT = "config.json", "predictions.csv", "report.html"
 # What a fit notes in its config.json about where its predictions go.
@@ -52,6 +54,20 @@ def check_predictions(
         parameter="predictions",
         later=folder,
     )
+
+
+def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> None:
+    """Write the predictions of a fit; a file that came up at their place since it began is not replaced.
+
+    Raises:
+        RunError: the file holds something else than these predictions, or cannot be written.
+    """
+    content = table.content(path, escape_formulas=options.escape_formulas)
+    if options.predictions is not None and not options.force and path.exists() and path.read_bytes() != content:
+        raise RunError(
+            f"{path} holds something else than the predictions of this fit; move it, or use `force` to replace it"
+        )
+    table.write(path, escape_formulas=options.escape_formulas)
 
 
 def model_files(folder: Path) -> list[Path]:

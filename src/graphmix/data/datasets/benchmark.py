@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from graphmix.data.datasets.arrays import as_csr, csr_names, parse_arrays
 from graphmix.errors import DataError
+from graphmix.limits import USUAL, Limits
 
 # A class needs more nodes than the 20 for training and the 30 for validation, to leave one for testing.
 LARGEST_SMALL_CLASS = 50
@@ -42,7 +43,7 @@ class Attributed(NamedTuple):
     y: NDArray[np.int64]
 
 
-def parse(contents: Mapping[str, bytes]) -> Attributed:
+def parse(contents: Mapping[str, bytes], limit: Limits = USUAL) -> Attributed:
     """Read a dataset from the content of its only file, by file name.
 
     Raises:
@@ -50,7 +51,7 @@ def parse(contents: Mapping[str, bytes]) -> Attributed:
     """
     ((name, content),) = contents.items()
     wanted = (*csr_names("adj"), *csr_names("attr"), "labels")
-    arrays = parse_arrays(content, name, "a graph", wanted)
+    arrays = parse_arrays(content, name, "a graph", wanted, limit)
     missing = [array for array in wanted if array not in arrays]
     if missing:
         raise DataError(f"{name} has no array {missing[0]!r}")

@@ -15,6 +15,7 @@ from graphmix.data.split import Split
 from graphmix.data.split_names import PUBLIC, check_split_name
 from graphmix.data.splits import make_split
 from graphmix.errors import DataError
+from graphmix.limits import USUAL, Limits
 
 
 class Dataset(NamedTuple):
@@ -31,6 +32,7 @@ def load(
     seeds: Sequence[int] = (0,),
     data_root: Path | str | None = None,
     report: Report | None = None,
+    limit: Limits = USUAL,
 ) -> Dataset:
     """Load a dataset with row-normalised features and a split. Missing files are downloaded.
 
@@ -41,6 +43,7 @@ def load(
         seeds: one per split to draw; not used for a public or saved split.
         data_root: the folder to look in first, in place of the one `GRAPHMIX_DATA` names.
         report: called with a line of text when something slow begins.
+        limit: how large .npz files may be.
 
     Raises:
         SourceUnavailable: a file is missing and cannot be downloaded.
@@ -50,10 +53,10 @@ def load(
     key = resolve(name)
     info = DATASETS.get(key)
     rule = str(split or (info.split if info else PUBLIC))
-    saved = Split.load(rule) if is_file(rule) else None
+    saved = Split.load(rule, limit) if is_file(rule) else None
     if saved is None:
         check_split_name(rule)
-    graph, public = read_npz(Path(name)) if info is None else _read(key, info, data_root, report)
+    graph, public = read_npz(Path(name), limit) if info is None else _read(key, info, data_root, report)
     masks = saved or make_split(rule, graph, seeds, info.sizes if info else None, public)
     masks.check(graph)
     return Dataset(graph, masks)

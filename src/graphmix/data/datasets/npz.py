@@ -17,20 +17,26 @@ from graphmix.data.datasets.arrays import as_csr, csr_names, read_arrays
 from graphmix.data.graph import Graph
 from graphmix.data.split import Split
 from graphmix.errors import DataError
+from graphmix.limits import USUAL, Limits
 from graphmix.sparse import SparseMatrix
 
 _CSR = csr_names("x")
+_NEEDED = ("edges", "y", "train", "val", "test")
 
 
-def read_npz(path: Path | str) -> tuple[Graph, Split]:
+def read_npz(path: Path | str, limit: Limits = USUAL) -> tuple[Graph, Split]:
     """Read a graph and its split, both validated, features row-normalised.
+
+    Args:
+        path: the file; arrays of other names are not read.
+        limit: how large it may be.
 
     Raises:
         DataError: the file is missing, is not such a file, or contains an invalid graph.
     """
     path = Path(path)
-    arrays = read_arrays(path, "a graph")
-    missing = [name for name in ("edges", "y", "train", "val", "test") if name not in arrays]
+    arrays = read_arrays(path, "a graph", (*_NEEDED, "num_classes", "x", *_CSR), limit)
+    missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise DataError(f"{path} has no array {missing[0]!r}")
     try:

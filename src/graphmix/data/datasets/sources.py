@@ -121,8 +121,10 @@ def reason(error: BaseException) -> str:
 
 def mismatch(content: bytes, file: RemoteFile) -> str | None:
     """Return how a content differs from the official file; None if it does not, as far as is known."""
+    if len(content) > file.size:
+        return f"it has more than {file.size:,} bytes"
     if file.sha256 is None:
-        return f"it has more than {file.size:,} bytes" if len(content) > file.size else None
+        return None
     found = hashlib.sha256(content).hexdigest()
     if found == file.sha256:
         return None
@@ -131,7 +133,9 @@ def mismatch(content: bytes, file: RemoteFile) -> str | None:
 
 def _read_checked(path: Path, file: RemoteFile) -> bytes:
     try:
-        content = path.read_bytes()
+        # One byte more than the official file has: a larger one is not read to its end.
+        with path.open("rb") as stream:
+            content = stream.read(file.size + 1)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {reason(error)}") from error
     if problem := mismatch(content, file):

@@ -1,0 +1,171 @@
+"""Limits: how large what is read from a file may become, checked before it takes any memory.
+
+A file of a few megabytes can unpack to gigabytes. Each limit has a default that ordinary data stays far below, and a
+name by which a user raises it.
+"""
+
+import os
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO
+
+from graphmix.errors import ConfigError, DataError
+
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+# deflate never makes more than this many bytes of one.
+DEFLATE_MOST = 1032
+PIECE = 2**20
+# Pieces that stay in the cache of a core are unpacked twice as fast.
+_SMALL_PIECE = 2**16
+# How much of a file is unpacked before the size that it says of itself may be believed.
+_BEGINNING = 2**26
+# The header and the trailer of a gzip file.
+_SMALLEST_GZIP = 18
+# pyarrow counts the bytes of a block of text with 32 bits.
+LARGEST_CELL = GIB
+_VALUE = re.compile(r"([0-9]{1,18}(?:_[0-9]{1,18}){0,6})(?:([KMGT])(?:I?B)?)?", re.IGNORECASE)
+_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How large what is read from a file may become.
+
+    Attributes:
+        size: bytes that one compressed file (.gz, .npz, .parquet) may unpack to; a file that is itself larger passes if
+            it does not grow.
+        rows: rows of a table.
+        columns: columns of a table.
+        cell: bytes of one cell of a table, and of one row of a text file.
+        members: arrays in an .npz file, used or not.
+    """
+
+    size: int = 2 * GIB
+    rows: int = 20_000_000
+    columns: int = 100_000
+    cell: int = 64 * MIB
+    members: int = 1000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ConfigError(f"the limit {field.name!r} must be a whole number of at least 1, not {value!r}")
+        if self.cell > LARGEST_CELL:
+            raise ConfigError(f"the limit 'cell' must be at most {as_size(LARGEST_CELL)}, not {as_size(self.cell)}")
+
+    @classmethod
+    def parse(cls, given: Iterable[str]) -> "Limits":
+        """Read limits as they are written on a command line: NAME=VALUE, where VALUE may end in K, M, G or T.
+
+        Sizes count in steps of 1024, and numbers of things in steps of 1000.
+
+        Example:
+            >>> Limits.parse(["size=4G", "rows=2_000_000"]).size
+            4294967296
+
+        Raises:
+            ConfigError: a name or a value is invalid, or a name is given twice.
+        """
+        chosen: dict[str, int] = {}
+        for text in given:
+            name, _, value = text.partition("=")
+            found = _VALUE.fullmatch(value)
+            if name not in NAMES or found is None:
+                raise ConfigError(
+                    f"`limit` must be NAME=VALUE, where NAME is one of {', '.join(NAMES)} and VALUE a whole number, "
+                    f"such as 500M or 2_000_000; not {text[:60]!r}"
+                )
+            if name in chosen:
+                raise ConfigError(f"`limit` {name} is given twice")
+            step = 1024 if name in _BYTES else 1000
+            chosen[name] = int(found[1].replace("_", "")) * step ** _POWERS.get((found[2] or "").upper(), 0)
+        return cls(**chosen)
+
+
+USUAL = Limits()
+_BYTES = ("size", "cell")
+NAMES = tuple(field.name for field in fields(Limits))
+
+
+def as_size(count: int) -> str:
+    """Return a number of bytes for people: `64 MiB`, `6.2 GiB`."""
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if count >= unit:
+            return f"{count / unit:,.3g} {name}" if count < 1000 * unit else f"{count / unit:,.0f} {name}"
+    return f"{count} bytes"
+
+
+def check_unpacked(needed: int, on_disk: int, limit: Limits, what: str) -> None:
+    """Raise DataError if something unpacks to more bytes than the limit, and to more than it has on the disk."""
+    if needed > max(limit.size, on_disk):
+        raise DataError(
+            f"{what} unpacks to {as_size(needed)}, and the limit is {as_size(limit.size)}; if that is right, raise it "
+            f"with `limit` size={_rounded_up(needed)}"
+        )
+
+
+def check_count(count: int, most: int, name: str, what: str) -> None:
+    """Raise DataError if there are more things than a limit allows; `what` names the file, `name` the limit."""
+    if count > most:
+        raise DataError(
+            f"{what} has {count:,} {name}, and the limit is {most:,}; if that is right, raise it with `limit` "
+            f"{name}={count}"
+        )
+
+
+def check_gzip(path: Path, limit: Limits) -> None:
+    """Raise DataError if a gzip file unpacks to more bytes than the limit.
+
+    It is unpacked piece by piece, but only if it is large enough that it could be too large: what a file says of its
+    own size may be false. If its beginning agrees with that size, it is believed. A damaged file passes; whoever reads
+    it says what is wrong.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    on_disk = path.stat().st_size
+    most = max(limit.size, on_disk)
+    if on_disk * DEFLATE_MOST <= most or on_disk < _SMALLEST_GZIP:
+        return
+    with path.open("rb") as file:
+        said, total = _size_said(file), 0
+        for piece in gzip_pieces(file):
+            total += len(piece)
+            if total > _BEGINNING and total * on_disk > most * file.tell():
+                check_unpacked(said, on_disk, limit, str(path))
+            if total > most:
+                raise DataError(
+                    f"{path} unpacks to more than {as_size(limit.size)}, the limit; if that is right, raise it with "
+                    f"`limit` size={_rounded_up(4 * limit.size)}"
+                )
+
+
+def gzip_pieces(file: BinaryIO) -> Iterable[bytes]:
+    """Unpack a gzip file of one or more members, at most 64 KiB at a time; stop silently where it is damaged."""
+    unpacker = zlib.decompressobj(wbits=31)
+    while packed := file.read(_SMALL_PIECE):
+        while packed:
+            try:
+                yield unpacker.decompress(packed, _SMALL_PIECE)
+            except zlib.error:
+                return
+            packed = unpacker.unconsumed_tail
+            if unpacker.eof:
+                packed, unpacker = unpacker.unused_data.lstrip(b"\0"), zlib.decompressobj(wbits=31)
+
+
+def _size_said(file: BinaryIO) -> int:
+    """Return the size of a gzip file's last member by its last four bytes; sizes beyond 4 GiB wrap around."""
+    file.seek(-4, os.SEEK_END)
+    said = int.from_bytes(file.read(), "little")
+    file.seek(0)
+    return said
+
+
+def _rounded_up(count: int) -> str:
+    unit, name = next(each for each in ((GIB, "G"), (MIB, "M"), (1, "")) if count >= each[0])
+    return f"{-(-count // unit)}{name}"
