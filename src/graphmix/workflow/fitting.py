@@ -116,7 +116,7 @@ def _fit_into(
     check_predictions(
         None if options.predictions is None else Path(options.predictions),
         folder,
-        [Path(table) for table in tables if is_path(table)],
+        [Path(table) for table in tables if table is not None and is_path(table)],
         resume=options.resume,
         force=options.force,
     )
