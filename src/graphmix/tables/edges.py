@@ -147,7 +147,8 @@ def find_ends(
         if name is not None:
             table.column(name)
     free = [name for name in table.columns if name not in (source, target) and name not in taken]
-    called = {name.lower(): name for name in reversed(free)}
+    # A column of ends that cannot be used must not be replaced by another without a word.
+    called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
     for one, other in _ENDS:
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]

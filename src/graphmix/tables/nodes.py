@@ -141,15 +141,17 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
 
 def _id_column(table: Table, taken: set[str | None]) -> str:
     free = [name for name in table.columns if name not in taken]
-    if not free:
+    # A column of ids that cannot be used must not be replaced by another without a word.
+    called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
+    if not free and not table.ignored:
         raise DataError(f"{table.name} has no column left for the nodes' ids")
-    called = {name.lower(): name for name in reversed(free)}
     found = next((called[name] for name in _ID_NAMES if name in called), None)
     if found is not None:
         return found
-    if table.has_header and looks_like_cell(free[0], table.column(free[0])):
-        raise DataError(no_header(table, [free[0]], "a node"))
-    return free[0]
+    first = (free or list(table.ignored))[0]
+    if table.has_header and first in table.columns and looks_like_cell(first, table.column(first)):
+        raise DataError(no_header(table, [first], "a node"))
+    return first
 
 
 def _check_different(table: Table, ids: Any, name: str) -> None:
