@@ -76,7 +76,7 @@ def test_too_many_classes_are_said_to_be_numbers_or_dates():
     days = [f"2020-01-{day:02}" for day in range(1, 21)]
     with pytest.raises(DataError, match=r": it holds dates or times such as '2020-01-01'$"):
         check_classes(days, "n.csv: column 'x'")
-    with pytest.raises(DataError, match="not a class$"):
+    with pytest.raises(DataError, match=r"not a class$"):
         check_classes([f"c{number}" for number in range(20)], "n.csv: column 'x'")
 
 

@@ -47,7 +47,7 @@ def label_notes(table: Table, name: str) -> list[str]:
 
 
 def kind_of_labels(labels: Iterable[str]) -> str:
-    """Say what labels are if they are not names: `numbers from 1990 to 2020`, `dates or times`; "" if they are names."""
+    """Say what labels are if they are not names: `numbers from 1990 to 2020`; "" if they are names."""
     labels = list(labels)
     if labels and all(map(_NUMBER.fullmatch, labels)):
         ordered = sorted(labels, key=float)
@@ -113,8 +113,8 @@ def _doubtful_notes(name: str, sizes: Counter[str]) -> list[str]:
     if sizes.get(_UNLABELED) and len(sizes) > len({"-1", "0", "1"}) and _are_codes(sizes):
         found.append(_UNLABELED)
     return [
-        f"column {quoted(name)}: {counted(sizes[word], 'label')} {word!r} taken as a class; leave a cell empty if it has "
-        "no label"
+        f"column {quoted(name)}: {counted(sizes[word], 'label')} {word!r} taken as a class; leave a cell empty if it "
+        "has no label"
         for word in found
     ]
 
