@@ -155,6 +155,7 @@ def fit_problem(
     stages = stages or Stages(watch)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
     found = survey(problem.graph, problem.known, balanced=options.balanced)
+    found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
     path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
     graph, split = problem.graph, problem.splits(config.trials, config.seed)
