@@ -22,6 +22,7 @@ from graphmix.cli.screen import (
 )
 from graphmix.results.writer import to_json
 from graphmix.training.config import Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def demo(
         Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
         for method in ("supervised", "graphmix")
     ]
+    check_runs(configs[0], len(configs))
     # Here, not on top: torch takes seconds to import, and the help does not need it.
     from graphmix.storage import runs as engine
     from graphmix.training.devices import choose_device

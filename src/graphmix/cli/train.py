@@ -26,6 +26,7 @@ from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.training.config import Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
@@ -73,6 +74,7 @@ def train(
     limits = Limits.parse(limit or ())
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
+    check_runs(config)
     seeds = split_seeds(config.trials, splits, split_seed)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.data import load
