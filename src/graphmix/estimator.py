@@ -18,6 +18,7 @@ from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.tables.ids import INTEGER
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import held_by_method, try_method
 from graphmix.workflow.ensemble import Ensemble
@@ -133,7 +134,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         ids = [str(node) for node in range(graph.num_nodes)]
         model = TableModel(
             ensemble=ensemble if self.calibrate else replace(ensemble, temperature=1.0),
-            problem=NodeProblem(graph=graph, split=split, ids=ids),
+            problem=NodeProblem(graph=graph, split=split, ids=ids, id_columns={"id": INTEGER}),
             held=held_by_method([candidate]),
             target_accuracy=options.target_accuracy,
             coverage=options.coverage,

@@ -389,18 +389,28 @@ def test_numbers_beyond_measure_and_columns_of_everything(tmp_path):
     assert np.isfinite(x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()).all()
 
 
-def test_formulas_are_made_harmless(tmp_path):
+@pytest.mark.parametrize("escaped", [False, True])
+def test_formulas_are_left_as_they_are_and_counted_or_made_harmless(tmp_path, escaped):
     ids = ["=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "-2", "-x", "plain"] + [f"n{n}" for n in range(14)]
     topics = ["=HYPERLINK(1)", "-B"]
     held = lines(("id", "topic"), [(f'"{name}"', topics[n % 2] if n < 18 else "") for n, name in enumerate(ids)])
     (tmp_path / "nodes.csv").write_text(held)
     (tmp_path / "edges.csv").write_text(lines(("a", "b"), [(f'"{ids[0]}"', f'"{ids[1]}"'), ("plain", "-2")]))
-    fitted(tmp_path)
-    made = predictions(tmp_path)
-    assert [row["id"] for row in made[:6]] == ["'=cmd|' /C calc'!A0", "'+1+1", "'@SUM(A1)", "-2", "'-x", "plain"]
-    assert {row["label"] for row in made} == {"'=HYPERLINK(1)", "'-B", ""}
+    result = fitted(tmp_path, *["--escape-formulas"] * escaped)[1]
+    made, mark = predictions(tmp_path), "'" * escaped
+    risky = [f"{mark}=cmd|' /C calc'!A0", f"{mark}+1+1", f"{mark}@SUM(A1)", "-2", f"{mark}-x", "plain"]
+    assert [row["id"] for row in made[:6]] == risky
+    assert {row["label"] for row in made} == {f"{mark}=HYPERLINK(1)", f"{mark}-B", ""}
     for row in made:
-        assert row["set"].startswith("'")
+        # Every class is a formula.
+        (held,) = csv.reader([row["set"]], delimiter=";")
+        assert {name.removeprefix(mark) for name in held} <= set(topics)
+        assert all(name.startswith(mark) for name in held)
+    # Four ids, 18 labels; in each of 20 rows two classes and the set.
+    said = "82 cells begin like a formula and would run in a spreadsheet; --escape-formulas"
+    assert (said in result.stdout) is not escaped
+    notes = json.loads((tmp_path / "model" / "metrics.json").read_text())["notes"]
+    assert any("82 cells begin like a formula" in note for note in notes) is not escaped
 
 
 def test_ids_and_classes_of_any_name(tmp_path):
@@ -428,8 +438,7 @@ def test_ids_and_classes_of_any_name(tmp_path):
     edges = [(quoted[n], quoted[(n + 3) % len(ids)]) for n in range(len(ids))]
     (tmp_path / "edges.csv").write_text(lines(("from", "to"), edges), encoding="utf-8")
     stored, _ = fitted(tmp_path)
-    # Spaces around an id are none of it.
-    assert [row["id"] for row in predictions(tmp_path)] == [name.strip() for name in ids]
+    assert [row["id"] for row in predictions(tmp_path)] == ids
     assert set(stored.ensemble.classes) == set(classes)
 
 
@@ -442,10 +451,12 @@ def test_names_that_mean_something_to_the_screen(tmp_path):
         assert part in result.stdout
 
 
-def test_ids_that_differ_by_a_space_are_the_same(tmp_path):
+def test_ids_that_differ_by_a_space_are_two_nodes(tmp_path):
     (tmp_path / "nodes.csv").write_text(HEAD + ENOUGH + "1,A,2\n 1,B,2\n")
     (tmp_path / "edges.csv").write_text(CYCLE)
-    one_sentence(tmp_path, fit(tmp_path), "line 23", "'1'", "'id'", "nodes.csv line 22")
+    _, result = fitted(tmp_path)
+    assert [row["id"] for row in predictions(tmp_path)][-2:] == ["1", " 1"]
+    assert "1 id differs from another by outer spaces or '.0' only, such as ' 1' and '1'" in result.stdout
 
 
 def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
@@ -528,7 +539,7 @@ def test_links_with_signs(tmp_path):
     stored, result = fitted(tmp_path, "--link-label", "sign", *TWO, nodes=None)
     assert stored.ensemble.classes == ("+", "-")
     made = predictions(tmp_path)
-    assert [(row["source"], row["target"], row["label"]) for row in made] == links
+    assert [(row["who"], row["whom"], row["label"]) for row in made] == links
     assert "What edges holds" in result.stdout
     one = lines(("who", "whom", "sign"), [(*link[:2], "+") for link in links])
     (tmp_path / "edges.csv").write_text(one)

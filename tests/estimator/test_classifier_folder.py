@@ -226,7 +226,7 @@ def test_weights_of_another_network_are_refused(saved):
 def test_a_saved_classifier_is_a_model(small, fitted, saved, tmp_path):
     model = load_model(saved)
     predicted = model.predict()
-    assert predicted.columns["id"] == [str(node) for node in range(small.nodes)]
+    assert predicted.columns["id"] == list(range(small.nodes))
     assert predicted.columns["predicted"] == [str(label) for label in fitted.predict()]
     assert predicted.columns["label"][44:46] == [str(small.y[44]), None]
     assert model.metrics is None

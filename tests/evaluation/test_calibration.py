@@ -14,6 +14,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.evaluation.calibration import (
     COLDEST,
     HOTTEST,
+    abstention_accuracy,
     abstention_curve,
     abstention_threshold,
     apply_temperature,
@@ -151,7 +152,14 @@ def test_sets_cover_as_often_as_promised_on_nodes_not_used(coverage):
     assert 1 <= found.mean_size <= 4
     assert (found.mean_size == 1) == (found.single == 1)
     assert conformal_coverage(p[:1], labels[:1], coverage) is None
-    assert conformal_coverage(p[:3], labels[:3], 0.9).mean_size == 4
+
+
+def test_coverage_is_not_measured_with_sets_of_all_classes():
+    p, labels = draw(12)
+    # Nine labels can promise 90 %. Of 12 the parts leave nine or ten, of 11 eight or nine.
+    assert conformal_coverage(p, labels, 0.9) is not None
+    assert conformal_coverage(p[:11], labels[:11], 0.9) is None
+    assert conformal_coverage(p[:0], labels[:0], 0.9) is None
 
 
 def certain(right, confidence):
@@ -180,12 +188,24 @@ def test_abstention_does_not_rest_on_a_few_sure_nodes():
     p, labels = certain([True] * 19 + [False] * 41, np.linspace(0.99, 0.6, 60))
     assert abstention_threshold(p, labels, 0.99) is None
     assert abstention_threshold(p, labels, 0.95) == pytest.approx(np.linspace(0.99, 0.6, 60)[19])
-    # Fewer than 20 in all: all of them, or none.
+    # Fewer than 20 in all choose no level, unless the accuracy is surely too low: 4 of 15 is at most 52 %.
     assert abstention_threshold(p[:19], labels[:19], 1.0) == 0.0
     assert abstention_threshold(p[15:30], labels[15:30], 0.9) is None
+    assert abstention_threshold(p[15:30], labels[15:30], 0.5) == 0.0
+    assert abstention_threshold(p[:0], labels[:0], 0.9) == 0.0
     # Nodes of one confidence stand or fall together.
     tied = certain([True] * 25 + [False] * 5, np.full(30, 0.8))
     assert abstention_threshold(*tied, 0.9) is None
+
+
+def test_the_accuracy_above_a_level_is_that_of_nodes_that_did_not_choose_it():
+    # All are right above 0.8, half below: whichever nodes choose the level, 0.9 is met by the first 60 and some more.
+    p, labels = certain([True] * 60 + [True, False] * 20, np.r_[np.full(60, 0.9), np.full(40, 0.6)])
+    assert abstention_accuracy(p, labels, 0.9) == (1.0, 60)
+    # Of 24 a part leaves 19 or 20: too few for a level.
+    assert abstention_accuracy(p[:24], labels[:24], 0.9) is None
+    assert abstention_accuracy(p[:25], labels[:25], 0.9) == (1.0, 25)
+    assert abstention_accuracy(p[60:], labels[60:], 0.9) is None
 
 
 def test_the_abstention_curve_ends_with_all_nodes():

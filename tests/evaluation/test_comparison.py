@@ -45,6 +45,21 @@ def test_nodes_that_all_say_the_same_are_believed_only_when_many():
     assert compare(np.ones(1), np.ones(1)).high > 0.9
 
 
+@pytest.mark.parametrize(("for_a", "for_b"), [(5, 0), (6, 0), (7, 1), (8, 1), (10, 2), (2, 8)])
+@pytest.mark.parametrize("alike", [2, 90])
+def test_where_few_nodes_differ_the_exact_test_decides(for_a, for_b, alike):
+    a = np.array([1.0] * for_a + [0.0] * for_b + [1.0] * alike)
+    b = np.array([0.0] * for_a + [1.0] * for_b + [1.0] * alike)
+    found = compare(a, b)
+    # McNemar's exact test, with caution: where Student's interval holds 0, it stays.
+    student = stats.ttest_rel(a, b)
+    sure = stats.binomtest(for_a, for_a + for_b).pvalue < 0.05
+    assert found.certain == (sure and student.pvalue < 0.05)
+    assert found.low <= found.mean <= found.high
+    labels = np.zeros(len(a), dtype=np.int64)
+    assert sure or not compare_macro_f1((a == 0).astype(int), (b == 0).astype(int), labels, classes=2).certain
+
+
 def test_methods_on_different_nodes_are_not_compared():
     with pytest.raises(DataError, match=r"\[3\] and \[2\]"):
         compare(np.ones(3), np.ones(2))

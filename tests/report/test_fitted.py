@@ -79,6 +79,7 @@ def make_metrics(**changes: Any) -> dict[str, Any]:
             "level": 0.55,
             "kept": 75.0,
             "accuracy": 91.0,
+            "labels": 30,
             "curve": {
                 "threshold": [99.0, 90.0, 60.0, 50.0, 40.0],
                 "kept": [10.0, 30.0, 50.0, 70.0, 100.0],
@@ -125,7 +126,7 @@ def shell(folder: Path) -> str:
 def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
     page = shell(folder)
     said = (
-        "Use GraphMix(GCN): it is right on 80.0 % of 40 labels, each held out once.",
+        "Use GraphMix(GCN): it is right on 80.0 % of 40 labels, each held out once (95 % interval 65.2 to 89.5).",
         "<b>Take care.</b> Labels are few.",
         "<b>Not tried.</b> supervised was left out: its loss became infinite",
         "82 % of the 60 edges between labels join one class; 31 % would by chance.",
@@ -134,9 +135,10 @@ def test_the_headline_comes_first_and_warnings_are_plain(folder: Path) -> None:
         "2.5 (−1.5 to +6.5)",
         "overconfident, its confidence 12.5 points off on average",
         "brings that down to 4.5 points",
-        "From a confidence of 0.55 on, 91.0 % of predictions are right, on labels that did not choose the level",
-        "250 of 1,000 (25.0 %)",
-        "held the right class 91.5 % of the time, with 1.4 classes on average",
+        "Below a confidence of 0.55 predictions abstain: 250 of 1,000 (25.0 %)",
+        "91.0 % of 30 held-out labels were predicted correctly (95 % interval",
+        "For 91.5 % of 40 held-out labels the set held the right class (95 % interval",
+        "with 1.4 classes on average",
         "Time for training",
         "0.75 GiB",
         "graphmix predict",
@@ -181,6 +183,36 @@ def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     assert "All nodes are labeled." in page
     assert "did not help" in page
     assert 'id="chart-comparison"' not in page
+
+
+def of_few_labels(labels: int, **abstention: Any) -> dict[str, Any]:
+    """The metrics of a fit with few held-out labels: not calibrated, nothing known of sets and levels."""
+    metrics = make_metrics(held=labels)
+    metrics["candidates"][0]["accuracy"] = 87.5
+    metrics["calibration"] = {"temperature": 1.0, "before": make_bins(24.4), "after": make_bins(24.4), "fitted": False}
+    metrics["conformal"] |= {"empirical": None, "mean_size": None, "threshold": None, "sizes": [0, 0, 1000]}
+    metrics["abstention"] |= {"level": 0.0, "kept": 100.0, "accuracy": None, "labels": None} | abstention
+    return metrics
+
+
+def test_few_labels_are_not_said_to_prove_anything(tmp_path: Path) -> None:
+    page = shell(make_model(tmp_path / "m", of_few_labels(8)))
+    assert "Not calibrated: 8 held-out labels are too few to fit a temperature (13 are needed)" in page
+    assert "8 held-out labels are too few to tell which predictions reach 90 % accuracy (20 are needed)" in page
+    assert "sets that promise 90 % coverage (9 are needed), so every set holds all 3 classes" in page
+    assert "on 8 held-out labels; 95 % interval 53 to 98 %" in page  # Wilson's for 7 of 8
+    assert not re.search(r"before,|Calibration \(|meets the target|Sets cover", page)
+
+
+def test_pages_of_older_folders_do_not_claim_more(tmp_path: Path) -> None:
+    old = of_few_labels(8, accuracy=100.0)
+    del old["calibration"]["fitted"], old["abstention"]["labels"]
+    page = shell(make_model(tmp_path / "m", old))
+    assert "Not calibrated: 8 held-out labels are too few" in page
+    assert "too few to tell which predictions reach 90 %" in page
+    whole = make_metrics()
+    del whole["abstention"]["labels"]
+    assert "91.0 % of the others were right" in shell(make_model(tmp_path / "whole", whole))
 
 
 def test_names_are_harmless(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 from graphmix.errors import DataError
 from graphmix.tables.edges import EdgeTable, match, read_edges
+from graphmix.tables.ids import Ids
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_the_ends_columns_are_found_or_named(edges, header, named, ends):
     table = edges(f"{header}\n1,2,3\n", **named)
     assert set(ends) <= table.used
     cells = dict(zip(header.split(","), "123", strict=True))
-    assert (table.source.to_pylist(), table.target.to_pylist()) == ([cells[ends[0]]], [cells[ends[1]]])
+    assert (table.source.texts.to_pylist(), table.target.texts.to_pylist()) == ([cells[ends[0]]], [cells[ends[1]]])
 
 
 def test_weights_are_found_or_named(edges):
@@ -132,7 +133,7 @@ def test_a_point_and_zero_after_whole_numbers_does_not_matter(edges):
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30), st.permutations("abcde"))
 def test_matching_is_looking_up(pairs, ids):
     source, target = ([f"{'abcdefg'[pair[end]]}" for pair in pairs] for end in (0, 1))
-    arrays = (pa.array(end, pa.large_string()) for end in (source, target))
+    arrays = (Ids(pa.array(end, pa.large_string())) for end in (source, target))
     found = match(ids, EdgeTable(None, *arrays, None, None, frozenset("st")), ignore_unknown=True)
     expected = [row for row, ends in enumerate(zip(source, target, strict=True)) if set(ends) <= set(ids)]
     assert found.kept.tolist() == expected

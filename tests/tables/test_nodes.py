@@ -12,7 +12,7 @@ TOY = "title,id,topic,part\nx,b,AI,train\ny,a, DB ,VAL\nz,NA,,\nw,7,NA,Test\nv, 
 
 def test_ids_labels_and_split(write):
     nodes = read_nodes(write(TOY), label="topic", split="part")
-    assert nodes.ids == ["b", "a", "NA", "7", "08"]
+    assert nodes.ids == ["b", "a", "NA", "7", " 08 "]
     assert nodes.labels == ["AI", "DB", None, None, "AI"]
     assert nodes.split == ["train", "val", None, "test", "val"]
     assert nodes.used == {"id", "topic", "part"}
@@ -47,9 +47,7 @@ def test_the_column_of_ids_is_found_or_named(write, header, named, expected):
     "column",
     [
         pa.array([1, 2, 10**17], pa.int64()),
-        pa.array([1, 2, 1e17], pa.float64()),
         pa.array([1, 2, 10**17], pa.uint64()),
-        pa.array(["1", " 2", "100000000000000000 "]),
         pa.array(["1", "2", "100000000000000000"]).dictionary_encode(),
     ],
 )
@@ -71,7 +69,6 @@ def test_other_numbers_keep_their_fraction(tmp_path):
             {},
             "^table.csv line 4: id 'a' in column 'id' is also the id of table.csv line 2; ids must be unique, or `id`",
         ),
-        ("id,l\na,1\n a,2\n", {}, "^table.csv line 3: id 'a' .* is also the id of table.csv line 2"),
         ("id,l\na,1\n ,2\n", {}, "^table.csv line 3 has no id: column 'id' is empty there$"),
         ("id,l\na,1\n", {"id": "x"}, "table.csv has no column 'x'; it has 'id', 'l'$"),
         ("id,l\na,1\n", {"label": "x"}, "table.csv has no column 'x'"),

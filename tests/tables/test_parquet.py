@@ -2,14 +2,17 @@
 
 import datetime
 import decimal
+import uuid
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
 from graphmix.tables.files import read_table
+from graphmix.tables.reading import Reading
 
 
 @pytest.fixture
@@ -24,6 +27,9 @@ def stored(tmp_path):
 
 _DAY = datetime.date(1970, 1, 3)
 _NOON = datetime.datetime(1970, 1, 3, 12)
+_NOW = 1_700_000_000_123_456_789
+_FAR = datetime.datetime(9999, 1, 1)
+_UUID = uuid.UUID(int=7)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,25 @@ _NOON = datetime.datetime(1970, 1, 3, 12)
         (pa.array([datetime.time(18), None], pa.time32("ms")), [0.75, None]),
         (pa.array([datetime.time(18), None], pa.time64("us")), [0.75, None]),
         (pa.array([datetime.timedelta(hours=6), None], pa.duration("us")), [0.25, None]),
+        (pa.array([_NOW, None], pa.timestamp("ns")), [_NOW / 86_400e9, None]),
+        (pa.array([_FAR, None], pa.timestamp("us")), [2_932_532, None]),
+        (pa.array([_FAR, None], pa.timestamp("us", tz="Europe/Berlin")), [2_932_532, None]),
+        (pa.array([datetime.datetime(1, 1, 1), None], pa.timestamp("us")), [-719_162, None]),
+        (pa.array([2**31 - 1, -(2**31)], pa.date32()), [2**31 - 1, -(2**31)]),
+        (pa.array([_NOW, 1], pa.duration("ns")), [_NOW / 86_400e9, 1 / 86_400e9]),
+        (pa.array([_FAR, None], pa.timestamp("us")).dictionary_encode(), [2_932_532, None]),
+        (pa.array([decimal.Decimal("1.5"), None], pa.decimal256(60, 2)), [1.5, None]),
+        (pa.array([decimal.Decimal("9" * 60), None], pa.decimal256(70, 0)), [1e60, None]),
+        (pa.array([decimal.Decimal("1.5"), None]).dictionary_encode(), [1.5, None]),
+        (pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.uint64()), ["a", "b"]), ["b", "a"]),
+        (pa.array(["x", None], pa.string_view()), ["x", None]),
+        (pa.array([_UUID.bytes, None], pa.uuid()), [str(_UUID), None]),
+        (pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(["{}", None])), ["{}", None]),
+        (pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(4.0).reshape(2, 2, 1)), [[0, 1], [2, 3]]),
         (pa.array([[1, 2], None]), [[1, 2], None]),
+        (pa.array([[True], [False, None]]), [[1], [0, None]]),
+        (pa.array([[None], []]), [[None], []]),
+        (pa.ListArray.from_arrays([0, 1, 2], pa.array(["a", "b"]).dictionary_encode()), [["a"], ["b"]]),
         (pa.array([[2**62], []]), [[2.0**62], []]),
         (pa.array([[0.5], [2]], pa.list_(pa.float32(), 1)), [[0.5], [2]]),
         (pa.array([["a", "b"], []], pa.large_list(pa.string())), [["a", "b"], []]),
@@ -64,6 +88,10 @@ def test_types_become_text_numbers_or_lists(stored, column, expected):
         pa.array([b"x"]),
         pa.array([[[1]]]),
         pa.array([[{"x": 1}]]),
+        pa.array([b"x"], pa.binary_view()),
+        pa.array([b"xy"], pa.binary(2)),
+        pa.array([[1]], pa.list_view(pa.int64())),
+        pa.array([[datetime.date(2020, 1, 1)]]),
     ],
 )
 def test_other_types_are_ignored_and_named(stored, column):
@@ -79,6 +107,46 @@ def table_type(column):
     sink = pa.BufferOutputStream()
     parquet.write_table(pa.table({"it": column}), sink)
     return parquet.read_schema(pa.BufferReader(sink.getvalue())).field("it").type
+
+
+# Types that a Parquet file cannot hold, but a table in memory can.
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pc.run_end_encode(pa.array(["a", "a"])), ["a", "a"]),
+        (pa.DictionaryArray.from_arrays([1, 0], pa.array(["a", "b"]).dictionary_encode()), ["b", "a"]),
+        (pa.DictionaryArray.from_arrays([1, 0], pa.array([[1], [2, 3]])), [[2, 3], [1]]),
+        (pa.DictionaryArray.from_arrays([None, 0], pa.nulls(1)), [None, None]),
+        (pa.DictionaryArray.from_arrays([1, 0], pa.array(["x", None])), [None, "x"]),
+        (pa.array([2**62, -(2**62)], pa.timestamp("s")), [2**62 / 86_400, -(2**62) / 86_400]),
+        (pa.DictionaryArray.from_arrays([0, 0], pa.array([{"a": 1}])), None),
+        (pa.array([pa.MonthDayNano([1, 2, 3]), None]), None),
+        (pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["x", "y"])]), None),
+    ],
+)
+def test_types_of_tables_in_memory(column, expected):
+    table = read_table(pa.table({"id": ["a", "b"], "it": column}))
+    assert list(table.columns) == (["id"] if expected is None else ["id", "it"])
+    assert expected is None or table.column("it").to_pylist() == expected
+
+
+def test_the_name_of_a_huge_type_is_cut(stored):
+    column = pa.array([{f"field {number}\x1b": number for number in range(10_000)}])
+    (why,) = stored({"id": ["a"], "it": column}).ignored.values()
+    assert len(why) < 200
+    assert why.isprintable()
+
+
+def test_a_damaged_column_that_is_ignored_is_not_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"bad": np.arange(5000.0), "id": ["a"] * 5000}), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[20:2000] = b"\xff" * 1980
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="not a Parquet file that can be read"):
+        read_table(path)
+    table = read_table(path, reading=Reading(ignore=["bad"]))
+    assert table.column("id")[4999].as_py() == "a"
 
 
 def test_rows_are_numbered_from_one(stored):
@@ -124,12 +192,14 @@ def not_utf8():
 
 
 @pytest.mark.parametrize("form", ["text", "list"])
-def test_text_that_only_calls_itself_so_is_refused(stored, form):
+def test_text_that_only_calls_itself_so_is_left_out(stored, form):
     column = not_utf8()
     if form == "list":
         column = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), column)
-    with pytest.raises(DataError, match=r"t.parquet: column 'it' holds text that is not UTF-8"):
-        stored({"id": ["a", "b"], "it": column})
+    table = stored({"id": ["a", "b"], "it": column})
+    assert list(table.columns) == ["id"]
+    with pytest.raises(DataError, match=r"t.parquet: column 'it' cannot be used: it holds text that is not UTF-8"):
+        table.column("it")
 
 
 def test_what_pyarrow_says_of_damage_becomes_one_line(tmp_path, write):

@@ -92,7 +92,11 @@ def test_rows_are_named_by_their_lines(table, content, where):
         ("a,b\n1,2\n\n\n3,4,5\n", "^table.csv line 5 has 3 cells, but the header names 2"),
         ('a,b\n1,"x\ny"\n3\n1,3\n3\n', "^table.csv line 4 has 1 cell"),
         ("\n\na,b\n1,2\n3\n", "^table.csv line 5 has 1 cell"),
-        ('a,b\n1,"x\n2,y\n', "table.csv: a quote opened in row 1 is never closed"),
+        ('a,b\n1,"x\n2,y\n', "^table.csv line 2: a quote opens here and is never closed"),
+        ('a,b\n"x\ny",1\n"2,y\n3,4\n', "^table.csv line 4: a quote opens here and is never closed"),
+        ('a,b\n5" disk,1\n2,"y\n', "^table.csv line 3: a quote opens here and is never closed"),
+        ('"a,b\n1,2\n', "^table.csv line 1: a quote opens here and is never closed"),
+        ('a,b\n"1,2\n3,4\n5,"6"\n', "^table.csv line 2 has 1 cell, .*a quote on it is closed only 2 lines below$"),
         (b"a,b\n1,2\n\xff,4\n", "^table.csv line 3 is not utf-8: invalid start byte; .*`encoding` to latin-1$"),
         (b"a,b\n1,2\n3,\xc3", "^table.csv line 3 is not utf-8: unexpected end of data"),
         (b"a,b\n1,2\n3,\0\n", "^table.csv line 3 has a NUL byte"),
@@ -100,7 +104,7 @@ def test_rows_are_named_by_their_lines(table, content, where):
             "a,b\n1,2\n".encode("utf-16"),
             "^table.csv line 1 is not utf-8.*UTF-16: set `encoding` to utf-16$",
         ),
-        ("a,b\n1,2\n".encode("utf-16-le"), "has a NUL byte.*`encoding` to utf-16$"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "has a NUL byte.*`encoding` to utf-16-le$"),
         ("a" * 200_000 + ",b\n1,2\n", "table.csv: its first line is not a header"),
         (",".join(f"column{number}" for number in range(150_000)), "table.csv: its header is longer than 1 MiB$"),
         (",".join(f"{'列' * 12}{number}" for number in range(40_000)), "table.csv: its header is longer than 1 MiB$"),
@@ -114,7 +118,7 @@ def test_what_is_wrong_is_named(write, content, message):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a complete gzip file: Not a gzipped file"),
+        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a gzip file, whatever its name says; rename it without .gz"),
         (
             gzip.compress(b"a\n1\n" * 999, mtime=0)[:-9],
             "t.csv.gz",
@@ -189,10 +193,11 @@ def test_the_line_of_a_row_beyond_the_limit_is_found(write, monkeypatch, cell, p
 def test_a_row_beyond_the_limit_is_named(write, monkeypatch, cell):
     monkeypatch.setattr(delimited, "SMALL_BLOCK", 16)
     monkeypatch.setattr(checked_text, "PIECE", 2**10)
-    with pytest.raises(
-        DataError, match=r"^table.csv line 2: a row is larger than 1 KiB; shorten its text, .* `limit` cell=4096"
-    ):
-        read_table(TableFile(write(f"a,b\n1,{cell}\n5,6\n"), Limits(cell=2**10)))
+    fault = {"x": "a row is larger than 1 KiB; .*`limit`", "\n": "a quote opens here and is never closed; close"}.get(
+        cell[-1], "a quote opens here and is not closed within 1 KiB; .*`limit`"
+    )
+    with pytest.raises(DataError, match=f"^table.csv line 3: {fault} "):
+        read_table(TableFile(write(f"a,b\n7,8\n1,{cell}\n5,6\n"), Limits(cell=2**10)))
 
 
 def test_a_line_beyond_measure_is_refused_before_the_file_ends(write, monkeypatch):
@@ -265,7 +270,7 @@ _LONG = b"a,b\n" + b"1,2\n" * 300_000
         (_LONG + b"3\n4,\xff\n", "^t.csv.* line 300003 is not utf-8"),
         (_LONG + b"\xff\n", "^t.csv.* line 300002 is not utf-8"),
         (_LONG + b"3\n", "^t.csv.* line 300002 has 1 cell"),
-        (_LONG + b'3,"4\n' + b"5,6\n", "a quote opened in row 300001 is never closed"),
+        (_LONG + b'3,"4\n' + b"5,6\n", "^t.csv.* line 300002: a quote opens here and is never closed"),
     ],
 )
 @pytest.mark.parametrize("zipped", [False, True])

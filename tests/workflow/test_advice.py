@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
@@ -93,7 +92,7 @@ def test_a_dual_graph_is_advised_on_like_its_listed_edges():
     alone = next_labels(graph.null(), probabilities, none(graph), 30)
     nearest = np.argsort(np.abs(probabilities[:, 0] - 0.5), kind="stable")
     assert [suggestion.node for suggestion in alone] == nearest.tolist()
-    assert alone[0].reason.endswith("it has no neighbours")
+    assert alone[0].reason.startswith("its label informs no other node")
 
 
 def test_a_suggestion_says_why():
@@ -103,9 +102,34 @@ def test_a_suggestion_says_why():
     probabilities = np.array([[0.45, 0.55], [0.6, 0.4], [0.6, 0.4], [0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
     labeled, middle = np.arange(6) == 1, np.arange(6) == 0
     [suggestion] = next_labels(graph, probabilities, labeled, 1, middle)
+    # 2, 3 and 4 have no label; 2 is unsure, and 4 is three steps from 1.
     assert suggestion.reason == (
-        "55% AI, 45% Theory; 2 of its 3 neighbours have no label; "
-        "of the nodes within two steps 3 have none, 1 of them below 70%"
+        "its label informs 3 nodes within two steps that have none; of these 1 is unsure (below 70%) and 1 has no "
+        "other label within two steps; its own class is unsure (55% AI, 45% Theory)"
+    )
+
+
+def test_a_suggestion_that_is_certain_says_whom_it_helps_or_that_it_only_checks():
+    graph = stars(3, 2)
+    sure = np.array([[0.999, 0.001]] * 7)
+    first, second, third = next_labels(graph, sure, none(graph), 3, thing="link")
+    assert (first.node, second.node) == (0, 4)
+    for suggestion, leaves in ((first, 3), (second, 2)):
+        assert f"informs {leaves} links within two steps that have none" in suggestion.reason
+        assert f"of these {leaves} have no other label within two steps" in suggestion.reason
+        assert suggestion.reason.endswith("its own class seems clear (99% class 0)")
+    # The rows before count as labeled: a leaf has nothing to add.
+    assert "all of these are sure and have labels within two steps" in third.reason
+    assert third.reason.endswith("so it would only check the model")
+
+
+def test_a_suggestion_that_helps_only_itself_says_so():
+    pair = Graph.build(np.ones((2, 1)), [[0], [1]], [0, 0], num_classes=2)
+    unsure = np.array([[0.9, 0.1], [0.697, 0.303]])
+    [suggestion] = next_labels(pair, unsure, np.array([True, False]), 1)
+    assert suggestion.reason == (
+        "its label informs no other node: none within two steps lacks one; its own class is unsure (69% class 0, 30% "
+        "class 1), so it would settle its own class"
     )
 
 
@@ -142,23 +166,64 @@ def test_only_labels_that_both_networks_contradict_are_suspect():
     assert suspect_labels(gnn, fcn, labels, np.array([2]), count=3) == []
 
 
+NAMES = ["AI", "Theory", "HCI"]
+
+
+def star_of(*predicted):
+    """Node 0 with label AI and neighbours predicted to be of these classes; both networks find it to be Theory."""
+    count = len(predicted)
+    edges = [[0] * count, list(range(1, count + 1))]
+    graph = Graph.build(np.ones((count + 2, 1)), edges, [0] * (count + 2), num_classes=3, class_names=NAMES)
+    gnn = np.array([[0.05, 0.9, 0.05], *(0.1 + 0.7 * np.eye(3)[list(predicted)]), [1.0, 0.0, 0.0]])
+    fcn = np.array([[0.2, 0.35, 0.45], *gnn[1:]])
+    return gnn, fcn, np.zeros(count + 2, dtype=int), np.array([0]), 5, graph
+
+
 def test_a_suspect_says_why():
-    graph = Graph.build(
-        np.ones((4, 1)), [[0, 0], [1, 2]], [0, 1, 1, -1], num_classes=3, class_names=["AI", "Theory", "HCI"]
-    )
-    gnn = np.array([[0.05, 0.9, 0.05], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [1.0, 0.0, 0.0]])
-    fcn = np.array([[0.2, 0.35, 0.45], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [1.0, 0.0, 0.0]])
-    [suspect] = suspect_labels(gnn, fcn, graph.y.numpy(), np.array([0]), 5, graph)
-    assert suspect.reason == (
-        "1 of its 2 neighbours is predicted Theory; held out, the GNN gives Theory 90% and AI 5%, "
-        "its features alone Theory 35% and AI 20%"
-    )
-    [bare] = suspect_labels(gnn, fcn, graph.y.numpy(), np.array([0]), 5)
+    networks = "held out, the GNN gives Theory 90% and AI 5%, its features alone Theory 35% and AI 20%"
+    for predicted, said in (
+        ((1, 1, 0), "2 of its 3 neighbours are predicted Theory, 1 AI"),
+        ((1, 2), "1 of its 2 neighbours is predicted Theory, none AI"),
+        ((2, 2), "its 2 neighbours are predicted to be of other classes"),
+        ((2,), "its 1 neighbour is predicted to be of other classes"),
+    ):
+        [suspect] = suspect_labels(*star_of(*predicted))
+        assert suspect.reason == f"{networks}; {said}"
+    *rest, graph = star_of(1, 0)
+    [bare] = suspect_labels(*rest)
     assert bare.reason.startswith("held out, the GNN gives class 1 90%")
-    alone = suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 1]).numpy(), np.array([3]), 5, graph)
-    assert alone[0].reason.startswith("it has no neighbours; held out")
+    gnn, fcn, labels, _, count, graph = star_of(1, 1)
+    labels[3] = 1
+    [alone] = suspect_labels(gnn, fcn, labels, np.array([3]), count, graph)
+    assert alone.reason.endswith("its features alone AI 100% and Theory 0%; it has no neighbours")
     # Nobody predicts HCI, so nobody can doubt it.
-    assert not suspect_labels(gnn, fcn, torch.tensor([0, 1, 1, 2]).numpy(), np.array([3]), 5, graph)
+    labels[3] = 2
+    assert not suspect_labels(gnn, fcn, labels, np.array([3]), count, graph)
+
+
+def test_a_label_that_its_neighbours_support_is_not_suspect():
+    assert suspect_labels(*star_of(0, 0, 0, 0, 0)) == []
+    assert suspect_labels(*star_of(0, 0, 1)) == []
+    assert len(suspect_labels(*star_of(0, 1))) == 1
+
+
+def test_networks_that_contradict_a_label_differently_are_no_suspicion():
+    # The GNN says 1, the FCN says 2, and each finds the given class likelier than what the other says.
+    gnn = np.array([[0.3, 0.5, 0.2], [0.9, 0.1, 0.0]])
+    fcn = np.array([[0.3, 0.2, 0.5], [0.9, 0.1, 0.0]])
+    labels = np.zeros(2, dtype=int)
+    assert suspect_labels(gnn, fcn, labels, np.arange(2), 5) == []
+    # Class 1 is not the FCN's first, but likelier than the given one for both.
+    [found] = suspect_labels(gnn, np.array([[0.2, 0.3, 0.5], [0.9, 0.1, 0.0]]), labels, np.arange(2), 5)
+    assert found.suggested == 1
+    assert found.gnn_suggested > found.gnn_given
+    assert found.fcn_suggested > found.fcn_given
+
+
+def test_probabilities_that_round_alike_are_told_apart():
+    gnn = np.array([[0.496, 0.504], [0.9, 0.1]])
+    [found] = suspect_labels(gnn, gnn, np.zeros(2, dtype=int), np.arange(1), 5)
+    assert "class 1 50.40% and class 0 49.60%" in found.reason
 
 
 def test_flipped_labels_of_a_graph_that_tells_its_classes_are_found():
@@ -172,8 +237,11 @@ def test_flipped_labels_of_a_graph_that_tells_its_classes_are_found():
         seen = np.where(rng.random(200) < 0.9, truth, rng.integers(4, size=200))
         return 0.1 + 0.6 * np.eye(4)[seen]
 
-    named = [suspect.node for suspect in suspect_labels(network(), network(), given, np.arange(200), 10)]
-    assert sum(node < 10 for node in named) >= 7
+    gnn, fcn = network(), network()
+    named = [suspect.node for suspect in suspect_labels(gnn, fcn, given, np.arange(200), 10)]
+    seen = [node for node in range(10) if gnn[node].argmax() == fcn[node].argmax() == truth[node]]
+    assert len(seen) >= 6
+    assert set(named) == set(seen)
 
 
 def test_with_weights_what_a_node_informs_is_what_two_weighted_steps_carry():

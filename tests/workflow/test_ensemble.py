@@ -11,8 +11,8 @@ from graphmix.evaluation.heldout import HeldOut
 from graphmix.models import BACKBONES
 from graphmix.streams import Streams
 from graphmix.training import Config
-from graphmix.workflow.candidates import try_method
-from graphmix.workflow.ensemble import Ensemble
+from graphmix.workflow.candidates import Candidate, try_method
+from graphmix.workflow.ensemble import Ensemble, can_calibrate
 
 LABELS = np.zeros(40, dtype=np.int64)
 # Twenty sure and right, ten less sure and right, ten as sure and wrong.
@@ -134,3 +134,25 @@ def test_without_edges_a_row_does_not_depend_on_its_place(backbone, sparse):
     expected = predicted(np.arange(101))
     np.testing.assert_allclose(predicted(order), expected[order], rtol=1e-12)
     np.testing.assert_allclose(predicted(some), expected[some], rtol=1e-12)
+
+
+def test_what_few_labels_cannot_show_is_said_with_the_predictions():
+    few = model(CONFIDENT[:8], LABELS[:8])
+    sentences = few.doubts(few.decide(NEW, 0.9, 0.9), 0.9, 0.9)
+    assert len(sentences) == 2
+    assert "8 held-out labels are too few to tell which predictions reach 90 % accuracy" in sentences[0]
+    assert "every set holds all 2 classes" in sentences[1]
+    # All wrong: that the target is missed can be told, and all abstain.
+    wrong = model(CONFIDENT[:8], 1 - LABELS[:8])
+    assert wrong.decide(NEW, 0.9, 0.5).abstain.all()
+    assert wrong.doubts(wrong.decide(NEW, 0.9, 0.5), 0.9, 0.5) == ()
+    assert model().doubts(model().decide(NEW, 0.9, 0.9), 0.9, 0.9) == ()
+
+
+@pytest.mark.parametrize(("labels", "enough"), [(12, False), (13, True), (40, True)])
+def test_few_labels_do_not_calibrate(labels, enough):
+    held = model(CONFIDENT[-labels:], LABELS[-labels:]).held
+    assert can_calibrate(held) is enough
+    tried = Candidate("label-propagation", torch.zeros(1, 1, 2), held, None, 0.0)
+    made = Ensemble.from_candidate(tried, Config(), ("a", "b"))
+    assert (made.temperature != 1) is enough

@@ -155,8 +155,8 @@ def test_links_from_memory():
     )
     model = fit_tables(None, links, columns=Columns(link_label="sign"), options=OPTIONS, **QUICK)
     predictions = model.predict()
-    assert list(predictions.columns)[:3] == ["source", "target", "label"]
-    assert predictions.columns["source"][:2] == ["u0", "u1"]
+    assert list(predictions.columns)[:3] == ["from", "to", "label"]
+    assert predictions.columns["from"][:2] == ["u0", "u1"]
     assert len(predictions) == 30
 
 

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from graphmix.errors import GraphMixError
+from graphmix.tables.ids import id_text
 from graphmix.tables.kinds import KINDS
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.model import load_model
 from graphmix.workflow.options import CANDIDATES, FitOptions
-from graphmix.workflow.output import escape
 
 ODD = [
     "",
@@ -207,7 +207,7 @@ def check_predictions(probabilities, path, names):
         read = list(csv.DictReader(file))
     assert len(read) == len(probabilities)
     for name, values in names.items():
-        assert [row[name] for row in read] == [escape(value) for value in values]
+        assert [row[name] for row in read] == [id_text(value) for value in values]
     for row in read:
         assert 0 <= float(row["probability"]) <= 1
         assert row["abstain"] in ("true", "false")

@@ -65,7 +65,7 @@ def test_links_are_nodes_joined_by_users(tables, out, features):
     assert problem.graph.x.shape == (30, features)
     assert problem.graph.structure.ends.tolist() == [[n % 6 for n in range(30)], [n * n % 5 for n in range(30)]]
     rows = (tables / out / "predictions.csv").read_text().splitlines()
-    assert rows[0].startswith("source,target,label,predicted,probability")
+    assert rows[0].startswith("who,whom,label,predicted,probability")
     assert [row.split(",")[:3] for row in rows[1:4]] == [
         ["u0", "u0", "good"],
         ["u1", "u1", "bad"],
@@ -83,8 +83,8 @@ def test_links_that_come_later(tables, tmp_path):
     later = new_links(tmp_path, "amount,rating,who,whom\n1.5,good,u0,u9\n,bad,u8,u9\n2.5,,u1,u1\n")
     grown = stored.problem.grow(None, later)
     assert grown.first == 30
-    assert grown.names["source"][30:] == ["u0", "u8", "u1"]
-    assert grown.names["target"][30:] == ["u9", "u9", "u1"]
+    assert grown.new_names == {"who": ["u0", "u8", "u1"], "whom": ["u9", "u9", "u1"]}
+    assert grown.names["who"][29:] == ["u5", "u0", "u8", "u1"]
     assert grown.graph.y.tolist()[30:] == [-1, -1, -1]
     x = grown.graph.x
     x = x.numpy() if hasattr(x, "numpy") else x.to_scipy().toarray()

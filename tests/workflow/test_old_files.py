@@ -41,7 +41,9 @@ def same(found, expected):
 def test_a_model_of_format_1_predicts_what_it_did(tmp_path, name):
     result = command("predict", OLD / name, "--all", "-o", tmp_path / "out.csv")
     assert result.returncode == 0, result.stderr
-    same(read(tmp_path / "out.csv"), read(OLD / f"{name}.predicted.csv"))
+    expected = read(OLD / f"{name}.predicted.csv")
+    # Older versions put an apostrophe before sets that begin with a sign.
+    same(read(tmp_path / "out.csv"), [row | {"set": row["set"].removeprefix("'")} for row in expected])
 
 
 @pytest.mark.parametrize(("name", "kind"), MODELS.items())

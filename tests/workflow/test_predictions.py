@@ -10,7 +10,8 @@ from pyarrow import parquet
 
 from graphmix.errors import ConfigError, RunError
 from graphmix.workflow.ensemble import Decisions
-from graphmix.workflow.output import OutputTable, check_ending, escape
+from graphmix.workflow.formulas import escape
+from graphmix.workflow.output import OutputTable, check_ending
 from graphmix.workflow.predictions import tabulate
 
 IDS = ["p1", "-3", "=cmd|'/C calc'!A0"]
@@ -45,7 +46,7 @@ def test_a_row_for_every_node(columns):
         "third": [c, a, b],
         "third_probability": [0.1, 0.1, 0.25],
         "abstain": [False, True, False],
-        "set": [a, f"{b};{c}", f"{c};{a};{b}"],
+        "set": [a, '+B;"C ""quoted"", x"', '"C ""quoted"", x";A;+B'],
     }
 
 
@@ -55,18 +56,18 @@ def test_two_classes_have_one_alternative():
 
 
 @pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t"), ("CSV", ",")])
-def test_as_text_with_formulas_made_harmless(tmp_path, columns, ending, separator):
+def test_as_text_with_every_cell_as_it_is(tmp_path, columns, ending, separator):
     path = tmp_path / f"out.{ending}"
     OutputTable(columns).write(path)
     with path.open(newline="") as file:
         header, *read = csv.reader(file, delimiter=separator)
     assert header == list(columns)
-    assert [row[0] for row in read] == ["p1", "-3", "'=cmd|'/C calc'!A0"]
+    assert [row[0] for row in read] == IDS
     assert [row[1] for row in read] == ["A", "", "A"]
-    assert [row[2] for row in read] == ["A", "'+B", CLASSES[2]]
+    assert [row[2] for row in read] == list(CLASSES)
     assert [float(row[3]) for row in read] == columns["probability"]
     assert [row[-2] for row in read] == ["false", "true", "false"]
-    assert [row[-1] for row in read] == ["A", f"'+B;{CLASSES[2]}", columns["set"][2]]
+    assert [row[-1] for row in read] == columns["set"]
     assert b"\r" not in path.read_bytes()
 
 
@@ -88,12 +89,15 @@ def test_any_id_comes_back(tmp_path, text, ending, separator):
         assert list(csv.reader(file, delimiter=separator)) == [["id", "set"], [text, "y"], ["x", text]]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "-1+1", "=", "--1", "+-1", "-1 2"])
+FORMULAS = ["=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "-1+1", "=", "--1", "+-1", "-1 2", "+", "＝1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
 def test_what_a_spreadsheet_would_run_is_escaped(text):
     assert escape(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", ["+", "-", "-1", "+1", "-3.5", "-.5", "+1e-9", "-1E5", "0", "a=b", "a-b", "", "'=1"])
+@pytest.mark.parametrize("text", ["-1", "+1", "-3.5", "-.5", "+1e-9", "-1E5", "0", "a=b", "a-b", "", "'=1"])
 def test_numbers_and_plain_text_are_not(text):
     assert escape(text) == text
 

@@ -31,7 +31,7 @@ CHOICES = [
 @pytest.mark.parametrize("chosen", CHOICES)
 def test_a_problem_comes_back(tmp_path, chosen):
     made = problem(tmp_path, **chosen)
-    back = stored_problem(made.describe(), made.tensors(), made.encoders_json(), made.ids)
+    back = stored_problem(made.describe(), made.tensors(), made.encoders_json(), made.ids_json())
     assert type(back) is type(made)
     for name in vars(made).keys() - {"graph", "split", "notes", "user_x"}:
         assert getattr(back, name) == getattr(made, name), name
@@ -72,7 +72,7 @@ def test_a_description_is_checked(tmp_path, what, value):
     made = problem(tmp_path, label="y")
     told = made.describe() | {what: value}
     with pytest.raises((DataError, ValueError)):
-        stored_problem(told, made.tensors(), made.encoders_json(), made.ids)
+        stored_problem(told, made.tensors(), made.encoders_json(), made.ids_json())
 
 
 def change(tensor, value):
@@ -102,14 +102,14 @@ def test_numbers_that_point_nowhere_are_refused(tmp_path, chosen, name, value):
     packed = made.tensors()
     packed[name] = change(packed[name], value)
     with pytest.raises((DataError, ValueError)):
-        stored_problem(made.describe(), packed, made.encoders_json(), made.ids)
+        stored_problem(made.describe(), packed, made.encoders_json(), made.ids_json())
 
 
 @pytest.mark.parametrize("ids", [["a"], ["n0"] * 18, list(range(18)), "n" * 18])
 def test_ids_are_as_many_as_nodes_and_differ(tmp_path, ids):
     made = problem(tmp_path, label="y")
     with pytest.raises(ValueError, match="ids"):
-        stored_problem(made.describe(), made.tensors(), made.encoders_json(), ids)
+        stored_problem(made.describe(), made.tensors(), made.encoders_json(), {"ids": ids})
 
 
 def held():

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import Device
+from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
 from graphmix.cli.screen import announce, name_for_screen, output, tell
 from graphmix.errors import ConfigError
@@ -25,12 +25,14 @@ def advise(
         Path | None,
         typer.Option("--out", "-o", help="Folder for label_next.csv and suspects.csv.", show_default="only shown"),
     ] = None,
+    escape_formulas: EscapeFormulas = False,
     device: Device = "auto",
 ) -> None:
     """Say which nodes to label next, and which given labels look wrong, each with a reason.
 
     A node is worth labeling if it informs many others that have no label nearby, most of all uncertain ones. A label is
-    suspect if the GNN and the FCN, neither of which trained on it, both contradict it.
+    suspect if the GNN and the FCN, neither of which trained on it, both contradict it and its neighbours do not support
+    it.
     """
     if count < 1:
         raise ConfigError(f"`count` must be at least 1, not {count}")
@@ -39,6 +41,7 @@ def advise(
         raise ConfigError(f"{out} is a file; choose a folder as `out`")
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
+    from graphmix.workflow.output import formula_notes
 
     announce("reading the model")
     loaded = load_model(model)
@@ -46,8 +49,8 @@ def advise(
         advice = loaded.advise(count, device=device, watch=screen)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        advice.label_next.write(out / "label_next.csv")
-        advice.suspects.write(out / "suspects.csv")
+        advice.label_next.write(out / "label_next.csv", escape_formulas=escape_formulas)
+        advice.suspects.write(out / "suspects.csv", escape_formulas=escape_formulas)
     if len(advice.label_next):
         _show("Label these next", advice.label_next, ("predicted", "reason"))
     else:
@@ -55,13 +58,15 @@ def advise(
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
     else:
-        tell("No label is contradicted by both networks.")
+        tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:
+        for note in formula_notes(out, advice.label_next, advice.suspects, escape_formulas=escape_formulas):
+            tell(f"· {note}")
         tell(f"Tables written to {out}")
 
 
 def _show(title: str, table: "OutputTable", shown: tuple[str, ...]) -> None:
-    wanted = [name for name in table.columns if name in ("id", "source", "target", *shown)]
+    wanted = [name for name in table.columns if name in (*table.keys, *shown)]
     rows = len(table)
     drawn = Table(title=title if rows <= _SHOWN else f"{title} (the first {_SHOWN} of {rows})", title_justify="left")
     for name in wanted:

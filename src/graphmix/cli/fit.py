@@ -8,14 +8,16 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import LIMIT_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.results.names import method_title
+from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
+from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
 from graphmix.tables.kinds import KINDS
 from graphmix.training.config import Config
@@ -81,10 +83,14 @@ def fit(
     ] = None,
     target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
     weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
+    no_weight: Annotated[
+        bool, option("The edges have no weights, whatever their columns.", TABLES, "--no-weight")
+    ] = False,
     ignore_unknown: Annotated[
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    no_header: Annotated[list[str] | None, option(NO_HEADER_HELP, TABLES, "--no-header")] = None,
     limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
     methods: Annotated[
         str | None,
@@ -107,6 +113,7 @@ def fit(
     predictions: Annotated[
         Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
+    escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
     resume: Annotated[bool, option("Continue an interrupted fit.", RUN, "--resume")] = False,
@@ -115,12 +122,13 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
-    chosen = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
+    chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
         coverage=coverage,
         predictions=predictions,
+        escape_formulas=escape_formulas,
         resume=resume,
         ignore_unknown=ignore_unknown,
         device=device,
@@ -134,10 +142,12 @@ def fit(
         source=source,
         target=target,
         weight=weight,
+        no_weight=no_weight,
         link_label=link_label,
         features=parse_features(feature or []),
         ignore=tuple(ignore or ()),
         encoding=encoding,
+        no_header=tuple(no_header or ()),
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.
@@ -155,6 +165,10 @@ def fit(
         typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
     else:
         _show_outcome(metrics)
+        for note in metrics.notes:
+            # Those of the problem were shown before the training.
+            if note not in model.problem.notes:
+                tell(f"· {note}")
         where = predictions or out / "predictions.csv"
         tell(f"Model written to {out}, predictions to {where}")
     if write_page:
@@ -181,44 +195,12 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    table = Table(title=f"Percent of {metrics.held:,} {_judged_labels(metrics)}", title_justify="left")
+    table = Table(title=f"Percent of {plural(metrics.held, judged_label(metrics))}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:
         behind = "{:.1f} ({:+.1f} to {:+.1f})".format(*place.behind) if place.behind else ""
         name = method_title(place.method, metrics.backbone)
-        scores = (f"{place.accuracy:.1f}", f"{place.macro_f1:.1f}")
+        scores = (f"{place.accuracy:.1f}", "–" if place.macro_f1 is None else f"{place.macro_f1:.1f}")
         table.add_row(name, *scores, behind.replace("-", "−"), f"{place.seconds:.1f}")
     return table
-
-
-def _judged_labels(metrics: "FitMetrics") -> str:
-    return "held-out labels" if metrics.judged_on == "held-out folds" else "validation labels"
-
-
-def outcome_lines(metrics: "FitMetrics") -> list[str]:
-    """Return a sentence each on calibration, prediction sets, abstention and test nodes."""
-    calibration, sets, abstention = metrics.calibration, metrics.conformal, metrics.abstention
-    before, after = calibration.before.ece, calibration.after.ece
-    judged = _judged_labels(metrics)
-    lines = [
-        f"Calibrated with temperature {calibration.temperature:.2f}: expected calibration error {before:.1f} % "
-        f"before, {after:.1f} % after.",
-    ]
-    if sets.empirical is not None:
-        lines.append(
-            f"Sets for {sets.coverage:.0f} % coverage hold {sets.mean_size:.2f} classes on average and cover "
-            f"{sets.empirical:.1f} % of {judged}."
-        )
-    if abstention.level is None:
-        lines.append(f"No confidence reaches {abstention.target:.0f} % accuracy: every prediction abstains.")
-    elif abstention.level == 0 or abstention.accuracy is None:
-        lines.append(f"All predictions together meet {abstention.target:.0f} % accuracy: none abstains.")
-    else:
-        lines.append(
-            f"Predictions abstain below {abstention.level:.2f} confidence; {abstention.kept:.1f} % do not. Above "
-            f"levels so chosen, {abstention.accuracy:.1f} % of other {judged} were predicted correctly."
-        )
-    if metrics.test is not None:
-        lines.append(f"On {metrics.test.nodes:,} test labels, looked at last: {metrics.test.accuracy:.1f} %.")
-    return lines

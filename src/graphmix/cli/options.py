@@ -21,11 +21,19 @@ DataRoot = Annotated[
     typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+ESCAPE_HELP = "Put an apostrophe before cells that a spreadsheet would run as formulas."
+EscapeFormulas = Annotated[bool, typer.Option("--escape-formulas", help=ESCAPE_HELP)]
 WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")]
 
 LIMIT_HELP = (
     f"How large files may be, NAME=VALUE, repeatable: {', '.join(NAMES)}, for example size=4G (see the docs on tables)."
 )
+NO_HEADER_HELP = (
+    "A table whose file has no header, nodes or edges, repeatable; its columns are called `column 1`, `column 2`, …"
+)
+NoHeader = Annotated[
+    list[str] | None, typer.Option("--no-header", metavar="TABLE", help=NO_HEADER_HELP, show_default=False)
+]
 Limit = Annotated[list[str] | None, typer.Option("--limit", metavar="NAME=VALUE", help=LIMIT_HELP, show_default=False)]
 
 # Further names of options.

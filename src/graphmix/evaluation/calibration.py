@@ -18,6 +18,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.method import reliability
 from graphmix.results.details import Reliability
+from graphmix.results.evidence import FEWEST_KEPT, interval
 from graphmix.results.fit import AbstentionCurve
 
 Floats = NDArray[np.float64]
@@ -27,8 +28,6 @@ Mask = NDArray[np.bool_]
 COLDEST, HOTTEST = 0.05, 20.0
 # With fewer nodes a temperature depends more on the nodes than on the network.
 FEWEST_FITTED = 10
-# A threshold from fewer nodes would be due to chance.
-FEWEST_KEPT = 20
 MOST_POINTS = 100
 _FLOOR = 1e-12
 # Steps for a relative precision of 1e-8.
@@ -47,6 +46,18 @@ class Coverage(NamedTuple):
     coverage: float
     mean_size: float
     single: float
+
+
+class Kept(NamedTuple):
+    """How good predictions are that do not abstain, on nodes that did not choose the level.
+
+    Attributes:
+        accuracy: share of these predictions that are right.
+        nodes: number of these predictions.
+    """
+
+    accuracy: float
+    nodes: int
 
 
 def fit_temperature(probabilities: Floats, labels: Ints) -> float:
@@ -146,15 +157,17 @@ def conformal_coverage(
 ) -> Coverage | None:
     """Make each part's sets with the threshold of the other parts, and count how often they contain the label.
 
-    None if there are fewer than two nodes.
+    None if the other parts are too few to promise the coverage: their sets would hold all classes.
     """
     probabilities = _checked(probabilities, labels)
-    if len(labels) < 2:
-        return None
     held = np.zeros(probabilities.shape, dtype=np.bool_)
     for part in _parts(len(labels), parts, seed):
         threshold = conformal_threshold(probabilities[~part], labels[~part], coverage)
+        if threshold == math.inf:
+            return None
         held[part] = conformal_sets(probabilities[part], threshold)
+    if not len(labels):
+        return None
     size = held.sum(axis=1)
     covered = held[np.arange(len(labels)), labels]
     return Coverage(float(covered.mean()), float(size.mean()), float((size == 1).mean()))
@@ -163,9 +176,11 @@ def conformal_coverage(
 def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> float | None:
     """The lowest confidence at and above which a share of at least `target` of the predictions is right.
 
-    At least 20 held-out nodes, or all if there are fewer, must have this confidence: if only the few most confident
-    nodes are right, that may be chance. None if no confidence meets the target. 0 if all nodes together meet it: then
-    there is no reason to abstain.
+    At least 20 held-out nodes must have this confidence: if only the few most confident nodes are right, that may be
+    chance. None if no confidence meets the target. 0 if all nodes together meet it: then there is no reason to abstain.
+
+    With fewer than 20 held-out nodes no level can be chosen. Then it is None if the accuracy is below the target even
+    at the upper end of its 95 % interval, and otherwise 0: abstaining everywhere would be as unfounded as the target.
 
     Args:
         probabilities: `[nodes, classes]`.
@@ -175,8 +190,11 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
     if not 0 < target <= 1:
         raise ConfigError(f"the target accuracy must be above 0 and at most 1, not {target}")
     confidence, kept, right = _by_confidence(probabilities, labels)
+    if len(labels) < FEWEST_KEPT:
+        missed = len(labels) > 0 and interval(100 * right[-1] / len(labels), len(labels))[1] < 100 * target - 1e-9
+        return None if missed else 0.0
     # Counts are compared: 19 of 20 meet 0.95, whatever 0.95 · 20 is in floating point.
-    good = (kept >= min(FEWEST_KEPT, len(labels))) & (right >= target * kept - 1e-9)
+    good = (kept >= FEWEST_KEPT) & (right >= target * kept - 1e-9)
     if not good.any():
         return None
     lowest = int(np.flatnonzero(good)[-1])
@@ -185,18 +203,22 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
 
 def abstention_accuracy(
     probabilities: Floats, labels: Ints, target: float, parts: int = 5, seed: int = 0
-) -> float | None:
+) -> Kept | None:
     """The accuracy of predictions that do not abstain, if each part uses the abstention level of the other parts.
 
-    The nodes that a level was chosen on always meet the target; other nodes may not. None if all abstain.
+    The nodes that a level was chosen on always meet the target; other nodes may not. None if all abstain, or if the
+    other parts are too few to choose a level.
     """
     probabilities = _checked(probabilities, labels)
     kept = np.zeros(len(labels), dtype=np.bool_)
     for part in _parts(len(labels), parts, seed):
+        if (~part).sum() < FEWEST_KEPT:
+            return None
         level = abstention_threshold(probabilities[~part], labels[~part], target)
         if level is not None:
             kept |= part & (probabilities.max(axis=1) >= level)
-    return float((probabilities.argmax(axis=1) == labels)[kept].mean()) if kept.any() else None
+    right = (probabilities.argmax(axis=1) == labels)[kept]
+    return Kept(float(right.mean()), len(right)) if len(right) else None
 
 
 def abstention_curve(probabilities: Floats, labels: Ints) -> AbstentionCurve:

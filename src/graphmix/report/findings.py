@@ -1,7 +1,19 @@
 """What a report says of a fitted model in sentences, for readers who are not experts."""
 
 from graphmix.report.contents import ModelFolder
+from graphmix.results.evidence import interval
 from graphmix.results.fit import FitMetrics
+from graphmix.results.outcome import (
+    judged_label,
+    say_all_abstain,
+    say_interval,
+    say_none_abstains,
+    say_right,
+    say_uncalibrated,
+    say_undecided,
+    say_unpromised,
+    too_few,
+)
 from graphmix.results.wording import plural
 
 METRICS = {"accuracy": "accuracy", "macro-f1": "macro F1"}
@@ -11,23 +23,28 @@ def tiles(fitted: ModelFolder) -> list[tuple[str, str, str]]:
     """The numbers to remember: a name, a percentage, and what it is a percentage of."""
     metrics = fitted.metrics
     best, sets, abstention = metrics.candidates[0], metrics.conformal, metrics.abstention
-    labels = "held-out" if metrics.judged_on == "held-out folds" else "validation"
-    if metrics.test is not None and metrics.test.accuracy is not None:
-        first = ("Accuracy", f"{metrics.test.accuracy:.1f}", f"on {metrics.test.nodes:,} test {fitted.model.task}")
-    else:
-        first = ("Accuracy", f"{best.accuracy:.1f}", f"on {metrics.held:,} {labels} labels")
-    shown = [first]
+    accuracy, count, kind = best.accuracy, metrics.held, judged_label(metrics)
+    if metrics.test is not None and metrics.test.accuracy is not None and metrics.test.nodes:
+        accuracy, count, kind = metrics.test.accuracy, metrics.test.nodes, f"test {fitted.model.task[:-1]}"
+    ends = "{:.0f} to {:.0f} %".format(*interval(accuracy, count))
+    shown = [("Accuracy", f"{accuracy:.1f}", f"on {plural(count, kind)}; 95 % interval {ends}")]
     before, after = metrics.calibration.before.ece, metrics.calibration.after.ece
     if after is not None:
-        shown.append(("Calibration error", f"{after:.1f}", f"{number(before)} % before"))
-    target = f"{abstention.target:g} %"
-    why = f"no confidence reaches {target}" if abstention.level is None else f"to be {target} right on the rest"
-    shown.append(("Abstained", f"{100 - abstention.kept:.1f}", why))
-    if sets.empirical is not None and sets.mean_size is not None:
+        was = f"{number(before)} % before" if metrics.calibration.is_fitted else "not calibrated"
+        shown.append(("Calibration error", f"{after:.1f}", was))
+    shown.append(("Abstained", f"{100 - abstention.kept:.1f}", _why_abstained(metrics)))
+    if sets.threshold is not None and sets.empirical is not None and sets.mean_size is not None:
         shown.append(
             ("Sets cover", f"{sets.empirical:.1f}", f"asked: {sets.coverage:g} %; {sets.mean_size:.2f} classes each")
         )
     return shown
+
+
+def _why_abstained(metrics: FitMetrics) -> str:
+    target = f"{metrics.abstention.target:g} %"
+    if metrics.abstention.level is None:
+        return f"no confidence reaches {target}"
+    return f"{too_few(metrics)} to tell" if say_undecided(metrics) else f"to be {target} right on the rest"
 
 
 def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:
@@ -54,12 +71,12 @@ def say_judged(metrics: FitMetrics) -> str:
     """How the methods were compared."""
     if metrics.judged_on == "held-out folds":
         how = (
-            f"Each of the {metrics.held:,} labels was held out once and predicted by networks that had not seen it, "
-            "the same labels for every method."
+            f"Each of {plural(metrics.held, 'label')} was held out once and predicted by networks that had not "
+            "seen it, the same labels for every method."
         )
     else:
         how = (
-            f"Every method was judged on the same {metrics.held:,} validation labels. They also selected the "
+            f"Every method was judged on the same {plural(metrics.held, 'validation label')}. They also selected the "
             "networks’ epochs, so the scores are a little too good."
         )
     points = f"Behind is how many points of {METRICS[metrics.chosen_by]} the best is ahead, with its 95 % interval"
@@ -72,9 +89,13 @@ def say_calibration(metrics: FitMetrics) -> str:
     temperature = metrics.calibration.temperature
     if before is None or after is None:
         return "There was nothing to calibrate on."
-    if temperature == 1:
+    if uncalibrated := say_uncalibrated(metrics):
+        labels = plural(metrics.held, judged_label(metrics))
+        return f"{uncalibrated}. On {labels} the confidence is {before:.1f} points off on average."
+    if round(temperature, 2) == 1:
         return (
-            f"There was nothing to correct, or too few labels to tell: confidence is {after:.1f} points off on average."
+            f"The temperature fitted to {plural(metrics.held, judged_label(metrics))} is 1.00, so calibration changes "
+            f"nothing: the confidence is {after:.1f} points off on average."
         )
     was = "overconfident" if temperature > 1 else "not confident enough"
     start = f"The model was {was}, its confidence {before:.1f} points off on average"
@@ -92,35 +113,36 @@ def say_calibration(metrics: FitMetrics) -> str:
 def say_abstention(metrics: FitMetrics) -> str:
     """Where predictions abstain and how many do."""
     abstention, predictions = metrics.abstention, total(metrics)
-    target = f"{abstention.target:g} %"
     abstained = round(predictions * (1 - abstention.kept / 100))
     if abstention.level is None:
-        return (
-            f"No confidence makes predictions right {target} of the time, so all {predictions:,} predictions abstain."
-        )
-    met = f"{number(abstention.accuracy)} % of predictions are right, on labels that did not choose the level"
+        return say_all_abstain(metrics).replace("every prediction abstains", f"all {predictions:,} predictions abstain")
+    if undecided := say_undecided(metrics):
+        return undecided
     if abstention.level == 0:
-        return f"{met} without leaving any out, which meets the target of {target}: no prediction abstains."
-    share = f"{100 - abstention.kept:.1f} %"
-    return (
-        f"From a confidence of {abstention.level:.2f} on, {met} (target: {target}). Below it predictions abstain: "
-        f"{abstained:,} of {predictions:,} ({share})."
-    )
+        return say_none_abstains(metrics)
+    below = f"Below a confidence of {abstention.level:.2f} predictions abstain: {abstained:,} of {predictions:,}"
+    start = f"{below} ({100 - abstention.kept:.1f} %), for a target of {abstention.target:g} %."
+    if abstention.accuracy is None:
+        return f"{start} {too_few(metrics)} to check how often the others are right."
+    if abstention.labels is None:
+        return f"{start} {abstention.accuracy:.1f} % of the others were right, on labels that did not choose the level."
+    right = say_right(abstention.accuracy, abstention.labels, judged_label(metrics))
+    return f"{start} Of the others, {right}, with levels that they did not choose."
 
 
 def say_sets(metrics: FitMetrics) -> str:
     """Whether prediction sets keep their promise."""
     sets = metrics.conformal
-    if sets.threshold is None:
-        return (
-            f"{metrics.held:,} labels are too few to promise a coverage of {sets.coverage:g} %, so every set holds "
-            "every class. More labels or a lower coverage would help."
-        )
+    if unpromised := say_unpromised(metrics):
+        return unpromised
     single = sets.sizes[0] if sets.sizes else 0
+    those = f"Of all {total(metrics):,} predictions, {single:,} have a set of one class."
+    if sets.empirical is None:
+        return f"{too_few(metrics)} to check how often the sets hold the right class. {those}"
+    labels = plural(metrics.held, judged_label(metrics))
     return (
-        f"Asked for: {sets.coverage:g} %. On held-out labels the sets held the right class "
-        f"{number(sets.empirical)} % of the time, with {number(sets.mean_size)} classes on average. "
-        f"Of all {total(metrics):,} predictions, {single:,} have a set of one class."
+        f"Asked for: {sets.coverage:g} %. For {sets.empirical:.1f} % of {labels} the set held the right class "
+        f"({say_interval(sets.empirical, metrics.held)}), with {number(sets.mean_size)} classes on average. {those}"
     )
 
 

@@ -58,8 +58,14 @@ function distances(rows, here, name, marker, theme) {
 
 // Confidence against accuracy before and after: on the dashed line the model is as sure as it ought to be.
 function calibration(cells, theme, choice, width) {
-  const { before, after } = DATA.fitted.calibration;
-  const most = Math.max(1, ...before.count, ...after.count);
+  const { before, after, fitted } = DATA.fitted.calibration;
+  const most = Math.max(1, ...before.count, ...after.count), off = (table) => `${fixed(table.ece, 1)} points off`;
+  const drawn = fitted
+    ? [
+      bins(before, `before: ${off(before)}`, "circle-open", colour(theme, 1), "dot", most),
+      bins(after, `after: ${off(after)}`, "circle", colour(theme, 0), "solid", most),
+    ]
+    : [bins(before, `without calibration: ${off(before)}`, "circle", colour(theme, 0), "solid", most)];
   return [{
     data: [
       {
@@ -71,8 +77,7 @@ function calibration(cells, theme, choice, width) {
         hoverinfo: "skip",
         line: dashed(theme),
       },
-      bins(before, `before: ${fixed(before.ece, 1)} points off`, "circle-open", colour(theme, 1), "dot", most),
-      bins(after, `after: ${fixed(after.ece, 1)} points off`, "circle", colour(theme, 0), "solid", most),
+      ...drawn,
     ],
     layout: layout(theme, {
       height: Math.min(width, 520) + 40,
@@ -86,7 +91,7 @@ function bins(table, name, symbol, paint, dash, most) {
   const held = (bin) => table.count[bin] > 0 && table.confidence[bin] !== null && table.accuracy[bin] !== null;
   const full = range(table.count.length).filter(held);
   const told = (bin) =>
-    `${name.split(":")[0]} calibration<br>${fixed(table.confidence[bin], 1)} % sure, ` +
+    `${name.split(":")[0].replace(" calibration", "")} calibration<br>${fixed(table.confidence[bin], 1)} % sure, ` +
     `${fixed(table.accuracy[bin], 1)} % right<br>${counted(table.count[bin])} labels`;
   return {
     type: "scatter",
@@ -135,7 +140,7 @@ function abstention(cells, theme) {
       line: dashed(theme),
     },
   ];
-  if (held.level !== null && held.accuracy !== null) data.push(chosenLevel(held, theme));
+  if (held.level !== null && held.accuracy !== null && !held.undecided) data.push(chosenLevel(held, theme));
   const least = Math.min(held.target, ...drawn.map((at) => right[at]));
   return [{
     data,
@@ -149,6 +154,7 @@ function abstention(cells, theme) {
 }
 
 function abstentionCaption(held, cut) {
+  if (DATA.fitted.held < FEWEST_KEPT) return `${counted(DATA.fitted.held)} labels: the curve may be due to chance.`;
   const start = cut ? `The curve begins at ${FEWEST_KEPT} labels: fewer say little. ` : "";
   if (held.level === null || held.level === 0) return start;
   const kept = `${fixed(keptAt(held), 1)} % of the held-out labels are kept`;
@@ -255,7 +261,8 @@ Object.assign(CHARTS, {
   comparison: own(comparison, () => DATA.fitted.candidates.map((row) =>
     row.behind ? `${row.name} ${fixed(row.behind[0], 1)} points behind` : `${row.name} is the best`).join(", ")),
   calibration: own(calibration, () => {
-    const { before, after } = DATA.fitted.calibration;
+    const { before, after, fitted } = DATA.fitted.calibration;
+    if (!fitted) return `not calibrated; expected calibration error ${fixed(before.ece, 1)} %`;
     return `expected calibration error ${fixed(before.ece, 1)} % before, ${fixed(after.ece, 1)} % after`;
   }),
   abstention: own(abstention, () => `target ${DATA.fitted.abstention.target} %`),

@@ -21,6 +21,7 @@ from graphmix.report.findings import (
 from graphmix.report.fitted import FILES
 from graphmix.results.fit import CandidateResult, FitMetrics
 from graphmix.results.names import method_title
+from graphmix.results.outcome import say_interval, say_undecided
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import duration
 
@@ -77,12 +78,14 @@ def chart_numbers(metrics: FitMetrics) -> dict[str, Any]:
         "calibration": {
             "before": reliability_bins(metrics.calibration.before),
             "after": reliability_bins(metrics.calibration.after),
+            "fitted": metrics.calibration.is_fitted,
         },
         "abstention": {
             "target": abstention.target,
             "level": abstention.level,
             "accuracy": abstention.accuracy,
             "keptOfAll": abstention.kept,
+            "undecided": say_undecided(metrics) is not None,
             "threshold": curve.threshold,
             "kept": curve.kept,
             "right": curve.accuracy,
@@ -156,15 +159,20 @@ def class_rows(metrics: FitMetrics) -> list[tuple[str, int, int]]:
 
 def test_facts(fitted: ModelFolder) -> Facts:
     """How the model does on given test nodes; empty without any."""
-    test = fitted.metrics.test
+    metrics, test = fitted.metrics, fitted.metrics.test
     if test is None:
         return []
     known = [share for share in test.trials if share is not None]
+    sure = "" if test.accuracy is None or not test.nodes else f" ({say_interval(test.accuracy, test.nodes)})"
+    error = f"{number(test.before.ece)} % before, {number(test.after.ece)} % after"
     facts = [
         (f"Test {fitted.model.task}", f"{test.nodes:,}"),
-        ("Accuracy", f"{number(test.accuracy)} %"),
+        ("Accuracy", f"{number(test.accuracy)} %{sure}"),
         ("Macro F1", f"{number(test.macro_f1)} %"),
-        ("Calibration error", f"{number(test.before.ece)} % before, {number(test.after.ece)} % after"),
+        (
+            "Calibration error",
+            error if metrics.calibration.is_fitted else f"{number(test.after.ece)} %, not calibrated",
+        ),
     ]
     if len(known) > 1:
         facts.insert(2, ("Its networks one by one", f"{min(known):.1f} to {max(known):.1f} %"))

@@ -44,11 +44,22 @@ class CandidateResult:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Confidence and accuracy before and after calibration; `after` is cross-fitted."""
+    """Confidence and accuracy before and after calibration; `after` is cross-fitted.
+
+    Attributes:
+        temperature: 1 if none was fitted.
+        fitted: whether a temperature was fitted; older files do not say.
+    """
 
     temperature: float
     before: Reliability
     after: Reliability
+    fitted: Maybe[bool] = None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether a temperature was fitted; in older files, whether it is not 1."""
+        return self.temperature != 1 if self.fitted is None else self.fitted
 
 
 @dataclass(frozen=True)
@@ -57,8 +68,8 @@ class Conformal:
 
     Attributes:
         coverage: asked for.
-        empirical: had on held-out labels.
-        mean_size: classes in a set, on average.
+        empirical: had on held-out labels; None where the labels are too few to measure it.
+        mean_size: classes in a set, on average; None as `empirical`.
         threshold: None where the labels are too few, so that every set holds every class.
         sizes: how many predictions have a set of 1, 2, … classes.
     """
@@ -85,9 +96,11 @@ class Abstention:
 
     Attributes:
         target: the accuracy asked for.
-        level: the confidence below which predictions abstain, in [0, 1]; None where no level meets the target.
+        level: the confidence below which predictions abstain, in [0, 1]; 0 also where the labels are too few to choose
+            a level; None where no level meets the target.
         kept: of all predictions.
-        accuracy: of the held-out labels that are kept.
+        accuracy: of the held-out labels that are kept; None where the labels are too few to measure it, or none is.
+        labels: how many labels that is measured on; older files do not say.
     """
 
     target: float
@@ -95,6 +108,7 @@ class Abstention:
     kept: float
     accuracy: float | None
     curve: AbstentionCurve
+    labels: Maybe[Positive] = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from graphmix.results.fit import CandidateResult, FitMetrics
 from graphmix.results.names import method_title
+from graphmix.results.outcome import say_interval
+from graphmix.results.wording import plural
 
 _UNITS = {"accuracy": "points", "macro-f1": "points of macro F1"}
 
@@ -10,7 +12,8 @@ def recommend(metrics: FitMetrics) -> str:
     """Say which method to use and whether its lead over the next is more than noise."""
     best, *others = metrics.candidates
     name = _name(metrics, best)
-    use = f"Use {name}: it is right on {best.accuracy:.1f} % of {_judged(metrics, best)}.{_beats_majority(metrics)}"
+    right = f"right on {best.accuracy:.1f} % of {_judged(metrics, best)} ({say_interval(best.accuracy, metrics.held)})"
+    use = f"Use {name}: it is {right}.{_beats_majority(metrics)}"
     if not others:
         return use
     second = others[0]
@@ -19,12 +22,13 @@ def recommend(metrics: FitMetrics) -> str:
     mean, low, high = second.behind
     interval = f"95 % interval {low:+.1f} to {high:+.1f}".replace("-", "−")
     if not mean:
-        return f"{use} {_name(metrics, second)} does as well ({interval})."
+        equal = [_name(metrics, other) for other in others if other.behind is not None and not other.behind[0]]
+        return f"{use} {' and '.join(equal)} {'do' if len(equal) > 1 else 'does'} as well ({interval})."
     margin = f"{mean:.1f} {_UNITS[metrics.chosen_by]} ahead of {_name(metrics, second)} ({interval})"
     if second.certain:
         return f"{use} It is {margin}: more than noise."
     beaten = [_name(metrics, other) for other in others if other.certain]
-    rest = f" It is ahead of {' and '.join(beaten)} by more than that." if beaten else ""
+    rest = f" It is ahead of {' and '.join(beaten)} by more than noise." if beaten else ""
     return f"{use} It is {margin}: that may be noise.{rest}"
 
 
@@ -45,6 +49,6 @@ def _beats_majority(metrics: FitMetrics) -> str:
 
 def _judged(metrics: FitMetrics, candidate: CandidateResult) -> str:
     if metrics.judged_on == "held-out folds":
-        return f"{metrics.held:,} labels, each held out once"
+        return f"{plural(metrics.held, 'label')}, each held out once"
     selected = "" if candidate.method == "label-propagation" else ", which also selected its epochs"
-    return f"{metrics.held:,} validation labels{selected}"
+    return f"{plural(metrics.held, 'validation label')}{selected}"

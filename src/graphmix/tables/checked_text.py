@@ -125,10 +125,7 @@ class CheckedText:
             self._begun, text = bool(body), body
         if b"\0" in text:
             line = self._line_at(text, text.index(0))
-            raise DataError(
-                f"{self.path.name} line {line} has a NUL byte, so it is not a text table; if it is UTF-16, set "
-                "`encoding` to utf-16"
-            )
+            raise DataError(f"{self.path.name} line {line} has a NUL byte, so {_why_nul(text, self.encoding)}")
         if text:
             self._count(text)
             yield text
@@ -155,6 +152,16 @@ class CheckedText:
         if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return f"{found}; the file begins like UTF-16: set `encoding` to utf-16"
         return f"{found}; for an old file, or one saved by Excel on Windows, set `encoding` to latin-1"
+
+
+def _why_nul(text: bytes, encoding: str) -> str:
+    """Say what a file with NUL bytes is: plain text in UTF-16 has one in nearly every second place."""
+    head = text[:1000]
+    for start, name in ((0, "utf-16-be"), (1, "utf-16-le")):
+        zeros, others = (head[place::2].count(0) for place in (start, 1 - start))
+        if 3 * zeros > len(head) > 9 * others and encoding != name:
+            return f"it looks like UTF-16: set `encoding` to {name}"
+    return "it is not a text table"
 
 
 def too_large(path: Path, line: int | None, largest: int) -> str:

@@ -11,7 +11,7 @@ from graphmix.tables.cells import as_numbers, is_list, is_text, number_lists, pr
 from graphmix.tables.kinds import CATEGORY, EMBEDDING, KINDS, NUMBER, TEXT, TOKENS, column_class
 from graphmix.tables.nodes import PARTS
 from graphmix.tables.numeric import are_numbers, differing_lengths, missing_words
-from graphmix.tables.table import Table, counted
+from graphmix.tables.table import Table, counted, quoted
 from graphmix.tables.words import MOST_CATEGORIES
 
 # If more than this share of a column's values are different, it holds ids, names or text.
@@ -58,18 +58,18 @@ def choose_kinds(
         DataError: a column does not exist, or cannot be of the kind the user named.
     """
     for name in ignore:
-        if name not in table.ignored:
-            table.column(name)
+        if not table.has(name):
+            table.column(name)  # raises
     if asked:
         return _choose_asked(table, exclude, asked, ignore)
     kinds: dict[str, str] = {}
-    notes = [f"column {name!r} is left out: {why}" for name, why in table.ignored.items() if name not in ignore]
+    notes = [f"column {quoted(name)} is left out: {why}" for name, why in table.ignored.items() if name not in ignore]
     for name in table.columns:
         if name in exclude or name in ignore:
             continue
         choice = _find(table, name)
         if choice.why_not:
-            notes.append(f"column {name!r} is left out: {choice.why_not}")
+            notes.append(f"column {quoted(name)} is left out: {choice.why_not}")
             continue
         kinds[name] = choice.kind
         if choice.note:
@@ -83,17 +83,21 @@ def _choose_asked(
     kinds, notes = {}, []
     for name, kind in asked.items():
         if "=" in name and name not in table.columns:
-            raise DataError(f"{table.name} has no column {name!r}; a kind after = must be one of {', '.join(KINDS)}")
+            raise DataError(
+                f"{table.name} has no column {quoted(name)}; a kind after = must be one of {', '.join(KINDS)}"
+            )
         table.column(name)
         if name in exclude:
-            raise DataError(f"column {name!r} already holds ids, labels or the like, so it cannot also be a feature")
+            raise DataError(
+                f"column {quoted(name)} already holds ids, labels or the like, so it cannot also be a feature"
+            )
         if name in ignore:
             raise DataError(
-                f"column {name!r} is chosen as a feature, but also named in `ignore`; remove one of the two"
+                f"column {quoted(name)} is chosen as a feature, but also named in `ignore`; remove one of the two"
             )
         choice = _find(table, name) if kind is None else _check(table, name, kind)
         if not _filled(table, name):
-            raise DataError(f"{table.name}: column {name!r} is empty, so it cannot be a feature")
+            raise DataError(f"{table.name}: column {quoted(name)} is empty, so it cannot be a feature")
         kinds[name] = choice.kind
         if choice.note:
             notes.append(choice.note)
@@ -104,7 +108,7 @@ def _check(table: Table, name: str, kind: str) -> Choice:
     try:
         column = column_class(kind)
     except DataError as error:
-        raise DataError(f"column {name!r}: {error}") from error
+        raise DataError(f"column {quoted(name)}: {error}") from error
     return Choice(kind, note=column.check(table, name))
 
 
@@ -131,7 +135,7 @@ def _find(table: Table, name: str) -> Choice:
     mixed = f"mostly numbers, but {counted(len(numbers.wrong), 'cell is', 'cells are')} not (first {first})"
     if choice.why_not:
         return Choice(choice.kind, mixed)
-    return Choice(choice.kind, note=f"column {name!r} is used as {choice.kind}: {mixed}")
+    return Choice(choice.kind, note=f"column {quoted(name)} is used as {choice.kind}: {mixed}")
 
 
 def _find_list(table: Table, name: str) -> Choice:

@@ -4,48 +4,26 @@ What can be wrong with a file is found out only after pyarrow has failed, or if 
 """
 
 import contextlib
-import csv
 import gzip
-import io
-import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphmix.errors import DataError
+from graphmix.limits import as_size
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
+from graphmix.tables.layout import Layout, find_layout, is_enough
+from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import UTF8, Reading
-from graphmix.tables.simplified import check_names
 from graphmix.tables.table import Table, counted, one_line, shortened
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 SMALL_BLOCK = 2**22
-SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
-LONGEST_HEADER = 2**20
-_LINE_BREAK = re.compile(rb"[\r\n]")
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """What the top of a file says about the rest.
-
-    Attributes:
-        separator: the character between cells.
-        names: the columns.
-        skipped: how many empty lines are above the header in the file that pyarrow reads.
-        has_bare_returns: whether lines may end in a carriage return alone.
-    """
-
-    separator: str
-    names: list[str]
-    skipped: int
-    has_bare_returns: bool
 
 
 def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LARGEST_ROW) -> Table:
@@ -63,15 +41,23 @@ def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LAR
     text = CheckedText(path, reading.encoding, largest)
     try:
         with _as_utf8(text) as (file, head):
-            layout = _find_layout(text, head, ending)
+            layout = find_layout(text, head, ending, reading)
             columns, rows = _parse(text, file, layout)
-        _check_cells(text, columns)
+        _check_cells(text, columns, layout)
     except _GZIP_ERRORS as error:
         raise DataError(f"{path} is not a complete gzip file: {error}") from error
     if not rows:
-        raise DataError(f"{path} has a header but no rows")
+        raise DataError(_never_closed(text, layout) or _no_rows(path))
     decimal = "," if layout.separator == ";" else "."
-    return Table(path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal)
+    return Table(
+        path.name,
+        columns,
+        rows,
+        count_lines=lambda: _count_lines(text),
+        has_header=layout.has_header,
+        lines_above=layout.above,
+        decimal=decimal,
+    )
 
 
 @contextlib.contextmanager
@@ -84,9 +70,7 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
         head = b""
         for piece in pieces:
             head += piece
-            # A line break between two quotes is part of a name.
-            has_header = head.count(b'"') % 2 == 0 and _LINE_BREAK.search(head)
-            if has_header or len(head) > LONGEST_HEADER:
+            if is_enough(head):
                 break
         if text.is_utf8:
             yield text.path, head
@@ -98,31 +82,7 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
             yield Path(copy.name), head
 
 
-def _find_layout(text: CheckedText, head: bytes, ending: str) -> _Layout:
-    """Find the separator and the names of the columns in the top of a file."""
-    path, decoded = text.path, head.decode(UTF8, errors="ignore")
-    if not decoded.strip():
-        raise DataError(f"{path} is empty")
-    first = decoded.replace("\r", "\n").partition("\n")[0]
-    # A separator inside quotes is part of a name.
-    bare = "".join(first.split('"')[::2])
-    candidates = SEPARATORS[ending]
-    if ending == ".txt":
-        separator = max(candidates, key=bare.count)
-    else:
-        separator = next((candidate for candidate in candidates if candidate in bare), candidates[0])
-    try:
-        names = [name.strip() for name in next(csv.reader(io.StringIO(decoded, newline=""), delimiter=separator))]
-    except csv.Error as error:
-        raise DataError(f"{path}: its first line is not a header: {error}") from error
-    if first == decoded and len(head) > LONGEST_HEADER:
-        raise DataError(f"{path}: its header is longer than {LONGEST_HEADER // 2**20} MiB")
-    check_names(names, str(path))
-    # The empty lines were left out of a copy in UTF-8.
-    return _Layout(separator, names, text.skipped if text.is_utf8 else 0, b"\r" in head.rstrip())
-
-
-def _parse(text: CheckedText, file: Path, layout: _Layout) -> tuple[dict[str, Any], int]:
+def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any], int]:
     """Return the columns and the number of rows."""
     import pyarrow as pa
 
@@ -147,7 +107,7 @@ def _blocks(text: CheckedText) -> tuple[int, ...]:
     return (SMALL_BLOCK, text.largest) if text.largest > SMALL_BLOCK else (SMALL_BLOCK,)
 
 
-def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
+def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
     """Let pyarrow read a file in blocks of so many bytes; `refuse` is called with rows of the wrong length."""
     import pyarrow as pa
     from pyarrow import csv
@@ -158,7 +118,7 @@ def _read(file: Path, layout: _Layout, block: int, refuse: Callable[[Any], str] 
         block_size=block,
         column_names=layout.names,
         skip_rows=layout.skipped,
-        skip_rows_after_names=1,
+        skip_rows_after_names=int(layout.has_header),
     )
     parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=refuse)
     converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.names})
@@ -171,7 +131,7 @@ def _is_too_large(error: Exception) -> bool:
     return "straddling" in str(error)
 
 
-def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
+def _diagnosis(text: CheckedText, file: Path, layout: Layout) -> str:
     """Say why pyarrow could not read a file.
 
     Raises:
@@ -181,8 +141,8 @@ def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
 
     # First, because pyarrow can hand over a row only if its text is valid.
     whole = text.whole()
-    if whole.lines == whole.skipped + 1 and not layout.has_bare_returns:
-        return f"{whole.path} has a header but no rows"
+    if whole.lines == whole.skipped + layout.above and not layout.has_bare_returns:
+        return _never_closed(text, layout) or _no_rows(whole.path)
     ragged: list[Any] = []
 
     def refuse(row: Any) -> str:
@@ -195,21 +155,35 @@ def _diagnosis(text: CheckedText, file: Path, layout: _Layout) -> str:
             _read(file, layout, block, refuse)
         except pa.ArrowInvalid as error:
             if ragged:
-                return _ragged(whole, ragged[0])
+                return _ragged(whole, ragged[0], layout)
             if not _is_too_large(error):
                 return f"{whole.path} cannot be read as a table: {one_line(error)}"
-    return too_large(whole.path, whole.find_large_row(blocks[-1]), blocks[-1])
+    return _never_closed(text, layout) or _large_row(whole, layout)
 
 
-def _ragged(text: CheckedText, row: Any) -> str:
+def _large_row(text: CheckedText, layout: Layout) -> str:
+    """Say which row is larger than the limit, and whether a quote is why."""
+    opened = _find_open_quote(text, layout, text.largest)
+    if opened is None:
+        return too_large(text.path, text.find_large_row(text.largest), text.largest)
+    where, limit = f"{text.path.name} line {opened}", as_size(text.largest)
+    remedy = f"close it, or raise the limit with `limit` cell={4 * text.largest}"
+    return f"{where}: a quote opens here and is not closed within {limit}; {remedy}"
+
+
+def _ragged(text: CheckedText, row: Any, layout: Layout) -> str:
+    breaks = row.text.count("\n")
+    if breaks and (fault := _never_closed(text, layout)):
+        return fault
     first = row.text.encode(UTF8).splitlines()[0] if row.text else b""
     line = text.find_line(row.number, first)
     where = f"line {line}" if line is not None else f"row {row.number - 1}"
     fault = f"has {counted(row.actual_columns, 'cell')}, but the header names {row.expected_columns}"
-    return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}"
+    hint = f"; a quote on it is closed only {counted(breaks, 'line')} below" if breaks else ""
+    return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}{hint}"
 
 
-def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
+def _check_cells(text: CheckedText, columns: dict[str, Any], layout: Layout) -> None:
     """Look at what pyarrow read for two defects that it accepts: NUL bytes, and a quote that is never closed.
 
     Raises:
@@ -220,13 +194,26 @@ def _check_cells(text: CheckedText, columns: dict[str, Any]) -> None:
         text.whole()
         raise DataError(f"{text.path} has a NUL byte, so it is not a text table")
     last = list(columns.values())[-1]
-    if len(last) and "\n" in last[-1].as_py():
-        whole = text.whole()
-        if whole.quotes % 2 and whole.ending != b'"':
-            raise DataError(
-                f"{text.path}: a quote opened in row {len(last)} is never closed, so that row contains the rest of "
-                "the file"
-            )
+    if len(last) and "\n" in last[-1].as_py() and (fault := _never_closed(text, layout)):
+        raise DataError(fault)
+
+
+def _no_rows(path: Path) -> str:
+    return f"{path} has a header but no rows"
+
+
+def _never_closed(text: CheckedText, layout: Layout) -> str:
+    """Say where a quote opens that is never closed; "" if there is none."""
+    line = _find_open_quote(text, layout)
+    if line is None:
+        return ""
+    return f"{text.path.name} line {line}: a quote opens here and is never closed; close or remove it"
+
+
+def _find_open_quote(text: CheckedText, layout: Layout, most: int | None = None) -> int | None:
+    fresh = CheckedText(text.path, text.encoding, text.largest)
+    line = find_open_quote(fresh.pieces(), layout.separator, most)
+    return None if line is None else fresh.skipped + line
 
 
 def _has_nul(column: Any) -> bool:

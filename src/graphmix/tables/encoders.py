@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from graphmix.errors import DataError
 from graphmix.tables.kinds import NUMBER, Column, Encoded, column_class
 from graphmix.tables.stored import member, text
-from graphmix.tables.table import Table, shortened
+from graphmix.tables.table import Table, quoted, shortened
 
 VERSION = 1
 
@@ -59,9 +59,9 @@ class Encoders:
             DataError: a column is missing, or is no longer of its kind.
         """
         for column in self.columns:
-            if column.name not in table.columns and column.name not in table.ignored:
+            if not table.has(column.name):
                 raise DataError(
-                    f"{table.name} has no column {column.name!r}, which the model was trained with; it has "
+                    f"{table.name} has no column {quoted(column.name)}, which the model was trained with; it has "
                     f"{table.names()}"
                 )
         parts = [column.encode(table) for column in self.columns]

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
+from graphmix.files import require_plain
 from graphmix.limits import Limits
-from graphmix.tables.delimited import SEPARATORS, read_delimited
+from graphmix.tables.delimited import read_delimited
+from graphmix.tables.formats import PARQUET, other_ending, refuse_other_format
+from graphmix.tables.layout import SEPARATORS
 from graphmix.tables.memory import read_memory, to_arrow
 from graphmix.tables.parquet import read_parquet
 from graphmix.tables.reading import USUAL, Reading
@@ -17,7 +20,6 @@ from graphmix.tables.table import Table
 
 # A path, a TableFile, a pyarrow Table or a pandas DataFrame.
 TableSource = Path | str | Any
-_PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,32 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
         DataError: the table cannot be read; the message names the file, and the line where possible.
     """
     if not is_path(source):
-        return read_memory(source, name)
+        _require_header(name, reading)
+        return read_memory(source, name, reading.ignore)
     path, limit = Path(source), source.limit if isinstance(source, TableFile) else Limits()
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name the table in it")
+        require_plain(path)
         if not path.exists():
             raise DataError(f"there is no file {path}")
-        if ending in _PARQUET and plain == path:
-            return _checked(read_parquet(path, limit), limit)
-        if ending in SEPARATORS:
-            check_text_size(path, limit)
-            return _checked(read_delimited(path, ending, reading, limit.cell), limit)
+        if ending not in (*PARQUET, *SEPARATORS) or (ending in PARQUET and plain != path):
+            raise DataError(other_ending(path, ending))
+        refuse_other_format(path, ending, is_gzipped=plain != path)
+        if ending in PARQUET:
+            _require_header(str(path), reading)
+            return _checked(read_parquet(path, limit, reading.ignore), limit)
+        check_text_size(path, limit)
+        return _checked(read_delimited(path, ending, reading, limit.cell), limit)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    raise DataError(f"{path}: a table's name must end in .csv, .tsv, .txt, one of these with .gz, or .parquet")
+
+
+def _require_header(table: str, reading: Reading) -> None:
+    if not reading.has_header:
+        raise DataError(f"{table} names its columns itself; `no_header` is only for text files")
 
 
 def _checked(table: Table, limit: Limits) -> Table:

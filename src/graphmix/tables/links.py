@@ -1,17 +1,24 @@
 """A table of links to classify: their ends, their labels, and their parts of the split."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmix.errors import DataError
 from graphmix.tables.cells import as_words
-from graphmix.tables.edges import find_ends
+from graphmix.tables.edges import check_not_end, find_ends
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.nodes import check_roles, read_ids, read_parts
+from graphmix.tables.ids import Ids, read_ids
+from graphmix.tables.matching import find_nodes
+from graphmix.tables.nodes import check_roles, read_parts
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import Table
+from graphmix.tables.table import Table, shortened
+
+# For each end, ids by the number of the link.
+Spellings = tuple[Mapping[int, str], Mapping[int, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +32,7 @@ class LinkTable:
         labels: `[links]`, class names, or None for an unlabeled link.
         split: `[links]`, train, val, test or None; None altogether if no column was named.
         used: the columns that cannot be features.
+        ids: the ids `[links]` of both ends, by their columns.
     """
 
     table: Table
@@ -33,6 +41,7 @@ class LinkTable:
     labels: list[str | None]
     split: list[str | None] | None
     used: frozenset[str]
+    ids: dict[str, Ids]
 
 
 def read_labeled_links(
@@ -62,10 +71,59 @@ def read_labeled_links(
     import pyarrow as pa
 
     table = read_table(links, "edges", reading)
+    named = source is not None and target is not None
     source, target = find_ends(table, source, target, {label, split, *taken})
+    if not named:
+        check_not_end(table, label, "link_label", (source, target))
     used = check_roles(table, source, target, label, split)
-    both = pa.chunked_array([read_ids(table, source), read_ids(table, target)]).combine_chunks().dictionary_encode()
+    read = {name: read_ids(table, name) for name in (source, target)}
+    both = pa.chunked_array([ids.texts for ids in read.values()]).combine_chunks().dictionary_encode()
     ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
-    return LinkTable(table, both.dictionary.to_pylist(), ends, labels, parts, used)
+    return LinkTable(table, both.dictionary.to_pylist(), ends, labels, parts, used, read)
+
+
+class Placed(NamedTuple):
+    """The ends of links as numbers of users.
+
+    Attributes:
+        ids: the ids of all users: known ones first, then new ones.
+        ends: int64 `[2, links]`, places in `ids`.
+        spellings: for each end, the ids of links that are written otherwise than in `ids`, by the link's number.
+        notes: sentences for the user.
+    """
+
+    ids: list[str]
+    ends: NDArray[np.int64]
+    spellings: Spellings
+    notes: list[str]
+
+
+def place_users(links: LinkTable, known: list[str], nodes: str | None) -> Placed:
+    """Number the ends of links.
+
+    Args:
+        links: the links.
+        known: ids of users that have numbers already.
+        nodes: the name of the table that must have every user; None if new users are allowed.
+
+    Raises:
+        DataError: the table lacks a user, or the id of a link may mean two users.
+    """
+    place = np.full(len(links.users), -1)
+    notes: list[str] = []
+    for (column, ids), end in zip(links.ids.items(), links.ends, strict=True):
+        found = find_nodes(known, ids, links.table, column)
+        place[end], notes = found.numbers, [*notes, *found.notes]
+    new = np.flatnonzero(place < 0)
+    if nodes is not None and len(new):
+        row = int((links.ends == new[0]).any(axis=0).argmax())
+        raise DataError(f"{links.table.where(row)}: {shortened(links.users[new[0]])} is not among the nodes of {nodes}")
+    every = [*known, *(links.users[user] for user in new)]
+    place[new] = len(known) + np.arange(len(new))
+    respelled = np.array([name != every[user] for name, user in zip(links.users, place.tolist(), strict=True)], bool)
+    source, target = (
+        {link: links.users[end[link]] for link in np.flatnonzero(respelled[end]).tolist()} for end in links.ends
+    )
+    return Placed(every, place[links.ends], (source, target), list(dict.fromkeys(notes)))

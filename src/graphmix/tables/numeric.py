@@ -10,7 +10,7 @@ from graphmix.errors import DataError
 from graphmix.tables.cells import LARGEST, Lists, Numbers, as_numbers, first_other_than_list, is_list, number_lists
 from graphmix.tables.kinds import EMBEDDING, NUMBER, Encoded
 from graphmix.tables.stored import boolean, numbers, real, text
-from graphmix.tables.table import Table, counted
+from graphmix.tables.table import Table, counted, quoted
 
 # At least this share of a number column's cells must be numbers; the other cells count as missing.
 NUMERIC = 0.95
@@ -41,7 +41,7 @@ class Number:
     def check(cls, table: Table, name: str) -> str:
         """Check that nearly all cells are numbers; return a note on those that are not."""
         if is_list(table.column(name)):
-            raise DataError(f"{table.name}: column {name!r} holds lists, so it cannot be of kind {NUMBER}")
+            raise DataError(f"{table.name}: column {quoted(name)} holds lists, so it cannot be of kind {NUMBER}")
         found = as_numbers(table, name)
         if not are_numbers(found):
             row = int(found.wrong[0])
@@ -64,7 +64,7 @@ class Number:
     def encode(self, table: Table) -> Encoded:
         """Return float32 `[rows, 1 or 2]`; a missing cell gives the mean, which is 0."""
         if is_list(table.column(self.name)):
-            raise DataError(f"{table.name}: column {self.name!r} holds lists, but held numbers in training")
+            raise DataError(f"{table.name}: column {quoted(self.name)} holds lists, but held numbers in training")
         found = as_numbers(table, self.name)
         if found.filled and len(found.wrong) == found.filled:
             raise DataError(f"{table.locate(int(found.wrong[0]), self.name)} is not a number")
@@ -80,7 +80,9 @@ class Number:
                 notes.append(_counted_as_missing(table, self.name, rows, why))
         empty = table.rows - found.filled
         if empty:
-            notes.append(f"column {self.name!r}: {counted(empty, 'cell is', 'cells are')} missing; the mean is used")
+            notes.append(
+                f"column {quoted(self.name)}: {counted(empty, 'cell is', 'cells are')} missing; the mean is used"
+            )
         return notes
 
     @classmethod
@@ -116,7 +118,7 @@ class Embedding:
             raise DataError(f"{cell} is not a list of numbers like [0.1, 0.2]; choose another kind for the column")
         lengths = np.bincount(lists.rows, minlength=table.rows)[lists.filled]
         if lengths.min() != lengths.max():
-            raise DataError(f"column {name!r} cannot be of kind {EMBEDDING}: {differing_lengths(table, lists)}")
+            raise DataError(f"column {quoted(name)} cannot be of kind {EMBEDDING}: {differing_lengths(table, lists)}")
         return ""
 
     @classmethod
@@ -137,7 +139,7 @@ class Embedding:
         lost = np.isnan(values)
         if lost.any():
             rows = int(lost.any(axis=1).sum())
-            notes.append(f"column {self.name!r}: {counted(rows, 'row')} with missing numbers; the mean is used")
+            notes.append(f"column {quoted(self.name)}: {counted(rows, 'row')} with missing numbers; the mean is used")
         scaled = _scaled(values, np.array(self.mean), np.array(self.std))
         return Encoded(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
 
@@ -171,14 +173,14 @@ def differing_lengths(table: Table, lists: Lists) -> str:
 
 def _counted_as_missing(table: Table, name: str, rows: NDArray[np.int64], why: str) -> str:
     first = table.quote(int(rows[0]), name)
-    return f"column {name!r}: {counted(len(rows), 'cell')} counted as missing: {why} (first {first})"
+    return f"column {quoted(name)}: {counted(len(rows), 'cell')} counted as missing: {why} (first {first})"
 
 
 def _matrix(table: Table, name: str, dimensions: int | None) -> NDArray[np.float64]:
     """Read lists of one length as `[rows, dimensions]`; NaN where a list or number is missing or beyond `LARGEST`."""
     lists = number_lists(table, name)
     if lists is None:
-        raise DataError(f"{table.name}: column {name!r} must hold lists of numbers like [0.1, 0.2]")
+        raise DataError(f"{table.name}: column {quoted(name)} must hold lists of numbers like [0.1, 0.2]")
     lengths = np.bincount(lists.rows, minlength=table.rows)
     if dimensions is None:
         dimensions = int(lengths.max(initial=0))
@@ -186,11 +188,11 @@ def _matrix(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
     if len(odd):
         row = int(odd[0])
         raise DataError(
-            f"{table.where(row)}: the list in column {name!r} has {counted(int(lengths[row]), 'number')}, not "
+            f"{table.where(row)}: the list in column {quoted(name)} has {counted(int(lengths[row]), 'number')}, not "
             f"{dimensions} as the others"
         )
     if not dimensions:
-        raise DataError(f"{table.name}: the lists in column {name!r} are empty; leave it out with `ignore`")
+        raise DataError(f"{table.name}: the lists in column {quoted(name)} are empty; leave it out with `ignore`")
     values = np.full((table.rows, dimensions), np.nan)
     values[lists.filled] = np.asarray(lists.items.to_numpy(zero_copy_only=False)).reshape(-1, dimensions)
     values[np.abs(values) > LARGEST] = np.nan

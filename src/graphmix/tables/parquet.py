@@ -1,5 +1,6 @@
 """Parquet files."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from graphmix.tables.simplified import simplified_columns
 from graphmix.tables.table import Table, one_line
 
 
-def read_parquet(path: Path, limit: Limits) -> Table:
-    """Read a Parquet file; columns of unusual types are ignored, see `simplified_columns`.
+def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Table:
+    """Read a Parquet file; columns of unusual types are left out, see `simplified_columns`.
 
     Raises:
         DataError: it is not a Parquet file, has no rows, or is larger than a limit.
@@ -24,13 +25,16 @@ def read_parquet(path: Path, limit: Limits) -> Table:
             sizes = ParquetSizes(path, file.metadata, limit)
             schema, rows = file.schema_arrow, file.metadata.num_rows
 
-            def read(place: int) -> Any:
-                name = schema.names[place]
+            def read(name: str) -> Any:
                 sizes.admit(name)
-                # `read` also returns column a's field b for the name "a.b".
-                return file.read(columns=[name]).column(name)
+                if not file.closed:
+                    # `read` also returns column a's field b for the name "a.b".
+                    return file.read(columns=[name]).column(name)
+                # An ignored column that turned out to be needed.
+                with parquet.ParquetFile(path) as again:
+                    return again.read(columns=[name]).column(name)
 
-            columns, ignored, exact = simplified_columns(schema, rows, read, str(path))
+            columns, ignored, exact = simplified_columns(schema, rows, read, str(path), ignore)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, PermissionError | DataError):
             raise

@@ -35,11 +35,14 @@ def check_text_size(path: Path, limit: Limits) -> None:
 
 
 def check_table_size(table: Table, limit: Limits) -> None:
-    """Raise DataError if a table that was read has too many rows or columns, or a cell is too large."""
+    """Raise DataError if a table that was read has too many rows or columns, or a cell is too large.
+
+    A column that is None has not been read, because it is ignored.
+    """
     check_count(table.rows, limit.rows, "rows", table.name)
     check_count(len(table.columns), limit.columns, "columns", table.name)
     for name, column in table.columns.items():
-        sizes = _cell_sizes(column)
+        sizes = None if column is None else _cell_sizes(column)
         if sizes is None:
             continue
         import pyarrow.compute as pc

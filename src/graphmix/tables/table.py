@@ -1,15 +1,18 @@
 """Table: the columns of one file or one table in memory, and how messages name its rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from graphmix.errors import DataError
+from graphmix.tables.headers import looks_like_cell
+from graphmix.text import clipped
 
 Value = TypeVar("Value")
 
 # How many items of a long list a message names.
 NAMED = 5
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,8 @@ class Table:
         in_memory: whether it was a table in memory rather than a file.
         count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
             the file can no longer be read.
+        has_header: whether the first line of a text file names the columns.
+        lines_above: how many lines of a text file are above its first row: its header, and comments.
         decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
         exact: columns of other types than those above, such as decimals, dates and float32, as they were read; for ids.
     """
@@ -35,6 +40,8 @@ class Table:
     ignored: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     count_lines: Callable[[], int | None] = lambda: None
+    has_header: bool = False
+    lines_above: int = 1
     decimal: str = "."
     exact: Mapping[str, Any] = field(default_factory=dict)
     _parsed: dict[Any, Any] = field(default_factory=dict, init=False)
@@ -42,11 +49,15 @@ class Table:
     def where(self, row: int) -> str:
         """Name a row, counted from 0: `papers.csv line 14`, `papers.csv row 13`, or `row 13 of nodes`.
 
-        The line is named only if every row is on one line of its own, with nothing above the header.
+        The line is named only if every row is on one line of its own, with no empty lines between.
         """
         if self.in_memory:
             return f"row {row + 1} of {self.name}"
-        return f"{self.name} line {row + 2}" if self._has_one_line_per_row() else f"{self.name} row {row + 1}"
+        return (
+            f"{self.name} line {row + self.lines_above + 1}"
+            if self._has_one_line_per_row()
+            else f"{self.name} row {row + 1}"
+        )
 
     def quote(self, row: int, name: str) -> str:
         """Quote a cell and say where it is: `'n.d.', papers.csv line 14`."""
@@ -54,7 +65,7 @@ class Table:
 
     def locate(self, row: int, name: str) -> str:
         """Begin a sentence about a cell: `papers.csv line 14: 'n.d.' in column 'year'`."""
-        return f"{self.where(row)}: {shortened(self.column(name)[row])} in column {name!r}"
+        return f"{self.where(row)}: {shortened(self.column(name)[row])} in column {quoted(name)}"
 
     def column(self, name: str) -> Any:
         """Return a column `[rows]`.
@@ -63,10 +74,14 @@ class Table:
             DataError: there is no such column, or its type cannot be used.
         """
         if name in self.ignored:
-            raise DataError(f"{self.name}: column {name!r} cannot be used: {self.ignored[name]}")
+            raise DataError(f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}")
         if name not in self.columns:
-            raise DataError(f"{self.name} has no column {name!r}; it has {self.names()}")
+            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}{self._header_hint()}")
         return self.columns[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column, usable or not."""
+        return name in self.columns or name in self.ignored
 
     def parsed(self, name: str, parse: "Callable[[Table, str], Value]") -> Value:
         """Return `parse(table, name)`, computed once and kept with the table."""
@@ -77,13 +92,18 @@ class Table:
 
     def names(self) -> str:
         """List the columns, for a message."""
-        return some_of([repr(name) for name in self.columns])
+        return some_of([quoted(name) for name in self.columns])
+
+    def _header_hint(self) -> str:
+        if not self.has_header or not any(looks_like_cell(name, self.columns[name]) for name in self.columns):
+            return ""
+        return "; if the file has no header, give `no_header`"
 
     def _has_one_line_per_row(self) -> bool:
         # Counted only when a message needs it, and then once.
         if self.count_lines not in self._parsed:
             self._parsed[self.count_lines] = self.count_lines()
-        return bool(self._parsed[self.count_lines] == self.rows + 1)
+        return bool(self._parsed[self.count_lines] == self.rows + self.lines_above)
 
 
 def some_of(items: list[str], most: int = 20) -> str:
@@ -101,6 +121,20 @@ def shortened(cell: object) -> str:
     """Quote a cell for a message; a long one is cut."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def quoted(name: str) -> str:
+    """Quote the name of a column for a message; a very long one is cut in the middle."""
+    return repr(clipped(name, _LONGEST_NAME))
+
+
+def no_header(table: Table, names: Sequence[str], row: str) -> str:
+    """Return the message for a file whose first line seems to be a row: "a node", "an edge"."""
+    cells = " and ".join(map(shortened, names))
+    # Tables of nodes and of edges are read by the same names as `no_header` takes.
+    which = "nodes" if row == "a node" else "edges"
+    remedy = f"add a line with the columns' names, or give `no_header` {which}; if these are the names, change them"
+    return f"{table.name} seems to have no header: its first line, with {cells}, looks like {row}; {remedy}"
 
 
 def one_line(error: Exception) -> str:

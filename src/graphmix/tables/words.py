@@ -22,7 +22,7 @@ from graphmix.tables.cells import (
 )
 from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, Encoded
 from graphmix.tables.stored import boolean, distinct, numbers, text
-from graphmix.tables.table import Table, counted
+from graphmix.tables.table import Table, counted, quoted
 
 MOST_CATEGORIES = 100
 MOST_WORDS = 20_000
@@ -76,7 +76,7 @@ class Category:
         """Return float32 `[rows, categories]`: a 1 in each row; only zeros where the cell is missing."""
         column = table.column(self.name)
         if is_list(column):
-            raise DataError(f"{table.name}: column {self.name!r} holds lists, but held categories in training")
+            raise DataError(f"{table.name}: column {quoted(self.name)} holds lists, but held categories in training")
         words = as_words(column)
         codes = _codes(words, self.values)
         there = to_bools(words.is_valid())
@@ -91,9 +91,11 @@ class Category:
         notes = []
         if new:
             result = "pooled as (other)" if self.has_other else "all features 0"
-            notes.append(f"column {self.name!r}: {counted(new, 'cell')} with a rare or new category; {result}")
+            notes.append(f"column {quoted(self.name)}: {counted(new, 'cell')} with a rare or new category; {result}")
         if missing:
-            notes.append(f"column {self.name!r}: {counted(missing, 'cell is', 'cells are')} missing; all features 0")
+            notes.append(
+                f"column {quoted(self.name)}: {counted(missing, 'cell is', 'cells are')} missing; all features 0"
+            )
         return notes
 
     @classmethod
@@ -216,7 +218,7 @@ class Text:
 
 def _check_single(table: Table, name: str) -> str:
     if is_list(table.column(name)):
-        raise DataError(f"{table.name}: column {name!r} holds lists; its kind can be {TOKENS} or {EMBEDDING}")
+        raise DataError(f"{table.name}: column {quoted(name)} holds lists; its kind can be {TOKENS} or {EMBEDDING}")
     return ""
 
 
@@ -239,7 +241,7 @@ def _words(table: Table, name: str) -> Lists:
 
     column = table.column(name)
     if is_list(column):
-        raise DataError(f"{table.name}: column {name!r} holds lists, not text")
+        raise DataError(f"{table.name}: column {quoted(name)} holds lists, not text")
     lowered = pc.utf8_lower(present(as_text(column)).cast(pa.large_string())).combine_chunks()
     parts = pc.split_pattern_regex(lowered, _BETWEEN_WORDS)
     rows, items = pc.list_parent_indices(parts), pc.list_flatten(parts)
@@ -285,5 +287,5 @@ def _rows_to_one(x: sp.csr_array) -> sp.csr_array:
 
 def _word_notes(name: str, words: tuple[str, ...], new: int) -> list[str]:
     if not words:
-        return [f"column {name!r}: no word occurs in two rows, so the column gives no features"]
-    return [f"column {name!r}: {counted(new, 'word is', 'words are')} rare or new and left out"] if new else []
+        return [f"column {quoted(name)}: no word occurs in two rows, so the column gives no features"]
+    return [f"column {quoted(name)}: {counted(new, 'word is', 'words are')} rare or new and left out"] if new else []

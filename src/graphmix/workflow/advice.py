@@ -26,9 +26,9 @@ class Advice:
     """What to do next about the labels.
 
     Attributes:
-        label_next: nodes or links whose labels would help most: id, or source and target; predicted, score,
+        label_next: nodes or links whose labels would help most: their ids, predicted, score,
             uncertainty, informs, reason.
-        suspects: given labels that look wrong: id, or source and target; label, suggested, score, gnn_label,
+        suspects: given labels that look wrong: ids, label, suggested, score, gnn_label,
             gnn_suggested, fcn_label, fcn_suggested, reason.
     """
 
@@ -58,15 +58,16 @@ def advise(
     graph, names = problem.learned, problem.row_names()
     probabilities = ensemble.probabilities(graph)
     unlabeled = (problem.graph.y < 0).numpy()
-    suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled)
+    thing = problem.task.removesuffix("s")
+    suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled, thing)
     pair = None if problem.split is not None else _pair(held)
     gnn, fcn = pair or _hold_out(ensemble, problem, device, watch)
     suspects = suspect_labels(
         _with_held_out(probabilities, gnn), _with_held_out(probabilities, fcn), graph.y.numpy(), gnn.nodes, count, graph
     )
     return Advice(
-        OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, ensemble.classes)),
-        OutputTable(_names(names, suspects) | _suspect_columns(suspects, ensemble.classes)),
+        OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, ensemble.classes), tuple(names)),
+        OutputTable(_names(names, suspects) | _suspect_columns(suspects, ensemble.classes), tuple(names)),
     )
 
 
@@ -97,8 +98,8 @@ def _with_held_out(probabilities: NDArray[np.float64], held: HeldOut) -> NDArray
     return replaced
 
 
-def _names(names: dict[str, list[str]], found: Sequence[Suggestion | Suspect]) -> dict[str, list[Any]]:
-    return {name: [values[each.node] for each in found] for name, values in names.items()}
+def _names(names: dict[str, list[Any]], found: Sequence[Suggestion | Suspect]) -> dict[str, list[Any]]:
+    return {name: [ids[each.node] for each in found] for name, ids in names.items()}
 
 
 def _suggestion_columns(suggestions: list[Suggestion], classes: tuple[str, ...]) -> dict[str, list[Any]]:

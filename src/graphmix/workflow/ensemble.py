@@ -12,7 +12,6 @@ from graphmix.baselines import propagate
 from graphmix.data import Graph
 from graphmix.errors import DataError
 from graphmix.evaluation.calibration import (
-    FEWEST_FITTED,
     abstention_threshold,
     apply_temperature,
     conformal_sets,
@@ -21,6 +20,8 @@ from graphmix.evaluation.calibration import (
 )
 from graphmix.evaluation.heldout import HeldOut, ensemble
 from graphmix.models import BACKBONES
+from graphmix.results.evidence import FEWEST_CALIBRATED, FEWEST_KEPT
+from graphmix.results.outcome import undecided, unpromised
 from graphmix.streams import Streams
 from graphmix.tables.stored import positive
 from graphmix.training import Config
@@ -28,6 +29,11 @@ from graphmix.training.loop import predict_proba
 from graphmix.training.methods import METHODS
 from graphmix.workflow.candidates import Candidate
 from graphmix.workflow.options import check_methods, check_shares
+
+
+def can_calibrate(held: HeldOut) -> bool:
+    """Whether the held-out labels are enough to fit a temperature, and to measure what it does."""
+    return len(held.labels) >= FEWEST_CALIBRATED and held.probabilities.shape[1] > 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +60,7 @@ class Ensemble:
     def from_candidate(cls, candidate: Candidate, config: Config, classes: tuple[str, ...]) -> "Ensemble":
         """Calibrate the networks of a candidate on its held-out predictions."""
         held = candidate.held
-        # The calibration error is measured with four fifths of the labels: if these are too few, do not calibrate.
-        enough = 4 * len(held.labels) >= 5 * FEWEST_FITTED
-        temperature = fit_temperature(held.probabilities, held.labels) if enough else 1.0
+        temperature = fit_temperature(held.probabilities, held.labels) if can_calibrate(held) else 1.0
         weights = {} if candidate.fit is None else candidate.fit.weights
         own = config if candidate.fit is None else candidate.fit.config
         return cls(candidate.method, own, classes, weights, candidate.held, temperature)
@@ -113,6 +117,16 @@ class Ensemble:
         confidence = np.take_along_axis(probabilities, order[:, :1], axis=1)[:, 0]
         abstain = np.ones(len(probabilities), dtype=np.bool_) if level is None else confidence < level
         return Decisions(order, probabilities, abstain, conformal_sets(probabilities, threshold), level, threshold)
+
+    def doubts(self, decisions: "Decisions", target: float, coverage: float) -> tuple[str, ...]:
+        """Say what the held-out labels are too few for, a sentence each."""
+        labels, kind = len(self.held.labels), "held-out label"
+        said = []
+        if labels < FEWEST_KEPT and decisions.level is not None:
+            said.append(undecided(labels, kind, 100 * target))
+        if not np.isfinite(decisions.threshold):
+            said.append(unpromised(labels, kind, 100 * coverage, len(self.classes)))
+        return tuple(said)
 
     def _check_weights(self, features: int) -> None:
         """Raise a `DataError` unless the weights have the shapes that the hyperparameters imply."""

@@ -22,7 +22,7 @@ from graphmix.workflow.folder import PREDICTIONS, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.output import check_place
+from graphmix.workflow.output import check_place, formula_notes
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
@@ -175,12 +175,14 @@ def fit_problem(
         (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
         ensemble = Ensemble.from_candidate(winner, config, problem.classes)
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
-        Predictions(tabulate(problem.row_names(), decisions, problem.classes, problem.labels)).write(path)
+        names = problem.row_names()
+        predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
+        predictions.write(path, escape_formulas=options.escape_formulas)
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
         stages.end()
         metrics = replace(
             metrics,
-            notes=tuple(problem.notes),
+            notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
             failures=tuple(failures),
             seconds=stages.seconds,
             peak_memory_gib=peak_memory(),

@@ -1,6 +1,6 @@
 """LinkProblem: links to classify, from a table of edges with a column of classes (Taskar et al., 2004)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,13 +16,17 @@ from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import ConfigError, DataError
 from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables.encoders import Encoders
-from graphmix.tables.links import LinkTable, read_labeled_links
+from graphmix.tables.links import LinkTable, Spellings, place_users, read_labeled_links
+from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import check_classes, read_nodes
-from graphmix.tables.table import Table, counted
+from graphmix.tables.stored import is_text
+from graphmix.tables.table import Table, counted, quoted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
 from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
+from graphmix.workflow.roles import id_role, link_roles, unused_labels
+from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _USERS = "users"
 _ENDS = ("source", "target")
@@ -39,6 +43,7 @@ class LinkProblem(Problem):
         link_encoders: what turned columns of the links into features; None if no column is a feature.
         user_encoders: what turned columns of the users into features; None without such columns.
         user_x: float32 `[users, width]`, the features of the users; None without such columns.
+        spellings: for each end, the ids of links that are written otherwise than the user's, by the link's number.
     """
 
     task: ClassVar[str] = "links"
@@ -46,18 +51,23 @@ class LinkProblem(Problem):
     link_encoders: Encoders | None = None
     user_encoders: Encoders | None = None
     user_x: sp.csr_array | None = None
+    spellings: Spellings = ({}, {})
 
     @classmethod
     def read(
         cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
     ) -> Self:
         """Read a table of links, and a table of the users they join if there is one."""
-        if columns.weight is not None or ignore_unknown:
-            raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
+        if columns.weight is not None or columns.no_weight or ignore_unknown:
+            edges_only = "`weight`, `no_weight` and `ignore_unknown` are for edges"
+            raise ConfigError(f"{edges_only}, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
-        notes = check_classes(links.labels, f"{links.table.name}: column {columns.link_label!r}")
+        notes = [link_roles(links)]
+        notes += check_classes(links.labels, f"{links.table.name}: column {quoted(columns.link_label or '')}")
         users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes"))
-        ids, ends = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
+        notes += [] if users is None else [id_role(users)]
+        placed = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
+        ids, ends = placed.ids, placed.ends
         stage("encoding")
         _check_columns(columns, [links.table, *([] if users is None else [users.table])])
         link_encoders, own, said = _encode_own(links.table, links.used, columns)
@@ -65,6 +75,7 @@ class LinkProblem(Problem):
             (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
         )
         classes, y = number_classes(links.labels)
+        renamed = heading_notes(tuple(links.ids), _ENDS)
         split, unused = given_split(links.table.name, links.split, y)
         x = link_features(ends, len(ids), own, user_x)
         return cls(
@@ -72,29 +83,33 @@ class LinkProblem(Problem):
             split=split,
             ids=ids,
             columns=columns if users is None else replace(columns, id=users.id_column),
-            notes=tuple(dict.fromkeys([*notes, *unused, *found, *said])),
+            id_columns=_own_columns(links),
+            spellings=placed.spellings,
+            notes=tuple(dict.fromkeys([*notes, *alike_notes(ids), *placed.notes, *renamed, *unused, *found, *said])),
             link_encoders=link_encoders,
             user_encoders=user_encoders,
             user_x=user_x,
         )
 
-    def row_names(self) -> dict[str, list[str]]:
+    def rows(self) -> Rows:
         """Return the ids of both ends of each link."""
-        return _name_ends(self._ends, self.ids)
+        return _name_ends(self._ends, self.ids, self.spellings, self.id_columns)
 
     def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
         """Add new links, and the features of new users if there is a table of them."""
         if nodes is None and edges is None:
-            return Grown(self.learned, self.row_names(), 0, ())
+            return Grown(self.learned, self.rows())
         if edges is None:
             raise DataError("the model classifies links; give a table of new links, `edges`")
         if ignore_unknown:
             raise ConfigError("`ignore_unknown` is for edges, and this model has only links")
         taken = columns_in_use(self.columns, self.link_encoders)
         links = _read_links(edges, self.columns, taken=taken)
-        ids, user_x, notes = self._grow_users(nodes)
-        every, ends = place_users(links, ids, None)
-        new = len(every) - len(ids)
+        ids, user_x, found = self._grow_users(nodes)
+        notes = [link_roles(links), *found, *unused_labels(links.table, self.columns.link_label)]
+        placed = place_users(links, ids, None)
+        ends, new = placed.ends, len(placed.ids) - len(ids)
+        notes += [*placed.notes, *alike_notes(placed.ids, since=len(self.ids))]
         if new:
             users = counted(new, "user is", "users are")
             notes.append(f"{users} new to the model; their links are predicted by what else is known")
@@ -108,11 +123,16 @@ class LinkProblem(Problem):
         joined = np.concatenate([self._ends, ends], axis=1)
         y = np.concatenate([self.learned.y.numpy(), np.full(ends.shape[1], UNKNOWN)])
         graph = _dual_graph(x, joined, y, self.classes, self.graph.name)
-        return Grown(graph, _name_ends(joined, every), self.graph.num_nodes, tuple(notes))
+        rows = _name_ends(ends, placed.ids, placed.spellings, _own_columns(links))
+        return Grown(graph, self.rows(), rows, tuple(notes))
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the graph, the given split and the features of the users as tensors by name."""
         return super().tensors() | ({} if self.user_x is None else pack_csr(_USERS, self.user_x))
+
+    def ids_json(self) -> dict[str, Any]:
+        """Return the ids of the users, and how links write them, as JSON values."""
+        return super().ids_json() | {"spellings": [list(end.items()) for end in self.spellings]}
 
     def encoders_json(self) -> dict[str, Any]:
         """Return what made the features, as JSON values; "encoders" are those of the users."""
@@ -120,7 +140,9 @@ class LinkProblem(Problem):
         return {name: None if part is None else part.to_json() for name, part in made.items()}
 
     @classmethod
-    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+    def _from_parts(
+        cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any
+    ) -> Self:
         if "ends" not in tensors:
             raise ValueError("the stored graph is not one of links")
         if int(tensors["ends"].max()) >= len(shared["ids"]):
@@ -130,7 +152,15 @@ class LinkProblem(Problem):
             for name in ("encoders", "link_encoders")
         )
         user_x = unpack_csr(_USERS, tensors) if f"{_USERS}.shape" in tensors else None
-        return cls(**shared, user_encoders=users, link_encoders=links, user_x=user_x)
+        own = (shared["columns"].source, shared["columns"].target)
+        return cls(
+            **shared,
+            id_columns=stored_columns(described, own, _ENDS),
+            spellings=_stored_spellings(ids, tensors["ends"].shape[1]),
+            user_encoders=users,
+            link_encoders=links,
+            user_x=user_x,
+        )
 
     @property
     def _ends(self) -> NDArray[np.int64]:
@@ -147,31 +177,11 @@ class LinkProblem(Problem):
         table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
         refuse_known(table, self.ids)
         encoded = self.user_encoders.encode(table.table)
-        return [*self.ids, *table.ids], sp.csr_array(sp.vstack([self.user_x, encoded.x])), list(encoded.notes)
-
-
-def place_users(links: LinkTable, known: list[str], nodes: str | None) -> tuple[list[str], NDArray[np.int64]]:
-    """Number the ends of links: known users first, then new ones.
-
-    Args:
-        links: the links.
-        known: ids of users that have numbers already.
-        nodes: the name of the table that must have every user; None if new users are allowed.
-
-    Returns:
-        The ids of all users, and the ends int64 `[2, links]`.
-
-    Raises:
-        DataError: the table lacks a user.
-    """
-    place = {name: number for number, name in enumerate(known)}
-    new = [name for name in links.users if name not in place]
-    if nodes is not None and new:
-        row = int((links.ends == links.users.index(new[0])).any(axis=0).argmax())
-        raise DataError(f"{links.table.where(row)}: {new[0]!r} is not among the nodes of {nodes}")
-    ids = [*known, *new]
-    place |= {name: len(known) + number for number, name in enumerate(new)}
-    return ids, np.array([place[name] for name in links.users], dtype=np.int64)[links.ends]
+        return (
+            [*self.ids, *table.ids],
+            sp.csr_array(sp.vstack([self.user_x, encoded.x])),
+            [id_role(table), *encoded.notes],
+        )
 
 
 def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: sp.csr_array | None) -> sp.csr_array:
@@ -211,21 +221,41 @@ def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
 def _check_columns(columns: Columns, tables: list[Table]) -> None:
     """Raise a `DataError` if a column named as a feature or to be ignored is in none of the tables."""
     for name in (*columns.features, *columns.ignore):
-        if not any(name in table.columns for table in tables):
-            raise DataError(f"no table has a column {name!r}")
+        if not any(table.has(name) for table in tables):
+            raise DataError(f"no table has a column {quoted(name)}")
 
 
-def _name_ends(ends: NDArray[np.int64], ids: list[str]) -> dict[str, list[str]]:
-    return {side: [ids[user] for user in end] for side, end in zip(_ENDS, ends.tolist(), strict=True)}
+def _own_columns(links: LinkTable) -> dict[str, str]:
+    """Return the type of the ids of each end, by its heading in outputs."""
+    kinds = (ids.kind for ids in links.ids.values())
+    return dict(zip(headings(tuple(links.ids), _ENDS), kinds, strict=True))
+
+
+def _name_ends(
+    ends: NDArray[np.int64], ids: list[str], spellings: Spellings, columns: Mapping[str, str]
+) -> dict[str, RowIds]:
+    rows = {}
+    for (heading, kind), end, written in zip(columns.items(), ends.tolist(), spellings, strict=True):
+        rows[heading] = RowIds([written.get(link, ids[user]) for link, user in enumerate(end)], kind)
+    return rows
+
+
+def _stored_spellings(ids: Any, links: int) -> Spellings:
+    """Return what `ids_json` wrote; an older version wrote none, and raise ValueError if it is damaged."""
+    source, target = (dict(end) for end in ids.get("spellings", ({}, {})))
+    for end in (source, target):
+        if not all(type(link) is int and 0 <= link < links and is_text(name) for link, name in end.items()):
+            raise ValueError("missing or invalid: spellings")
+    return source, target
 
 
 def _encode_own(
     table: Table, used: Collection[str], columns: Columns
 ) -> tuple[Encoders | None, sp.csr_array | None, list[str]]:
     """Encode the requested columns that this table has; all that can be features if none were requested."""
-    asked = {name: kind for name, kind in columns.features.items() if name in table.columns}
+    asked = {name: kind for name, kind in columns.features.items() if table.has(name)}
     if columns.features and not asked:
         return None, None, []
-    own = replace(columns, features=asked, ignore=tuple(name for name in columns.ignore if name in table.columns))
+    own = replace(columns, features=asked, ignore=tuple(name for name in columns.ignore if table.has(name)))
     encoders, x, notes = encode(table, used, own)
     return encoders, None if x is None else sp.csr_array(x), notes

@@ -31,7 +31,7 @@ from graphmix.results.fit import (
 from graphmix.results.formats import METRICS
 from graphmix.results.survey import Survey
 from graphmix.workflow.candidates import Candidate
-from graphmix.workflow.ensemble import Decisions, Ensemble
+from graphmix.workflow.ensemble import Decisions, Ensemble, can_calibrate
 from graphmix.workflow.options import FitOptions
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.ranking import Placing
@@ -50,7 +50,8 @@ def describe(
     """Sum up what was tried, which method is best, and how far to believe it."""
     graph, known = problem.graph, problem.known.numpy()
     held, seconds = model.held, {candidate.method: candidate.seconds for candidate in candidates}
-    after = cross_fitted(held.probabilities, held.labels)
+    fitted = can_calibrate(held)
+    after = cross_fitted(held.probabilities, held.labels) if fitted else held.probabilities
     covered = conformal_coverage(after, held.labels, options.coverage)
     # Networks are more confident of nodes they learned from, so the others are counted, if there are any.
     asked = ~known if not known.all() else known
@@ -72,6 +73,7 @@ def describe(
             temperature=round(model.temperature, 4),
             before=reliability_table(held.probabilities, held.labels),
             after=reliability_table(after, held.labels),
+            fitted=fitted,
         ),
         conformal=Conformal(
             coverage=_percent(options.coverage),
@@ -84,8 +86,9 @@ def describe(
             target=_percent(options.target_accuracy),
             level=decisions.level,
             kept=_percent((~decisions.abstain[asked]).mean()),
-            accuracy=None if kept is None else _percent(kept),
+            accuracy=None if kept is None else _percent(kept.accuracy),
             curve=abstention_curve(model.held_calibrated, held.labels),
+            labels=None if kept is None else kept.nodes,
         ),
         classes=tuple(model.classes),
         predicted=_counts(decisions.order[asked, 0], len(model.classes)),

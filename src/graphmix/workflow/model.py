@@ -1,8 +1,8 @@
 """TableModel: a trained model with the graph it was trained on. It predicts, advises, and is stored in a folder."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ class TableModel:
         target_accuracy: float | None = None,
         coverage: float | None = None,
         limit: Limits | None = None,
+        no_header: Sequence[str] = (),
     ) -> Predictions:
         """Predict new nodes or links; without tables, the graph that the model was trained on.
 
@@ -96,22 +97,24 @@ class TableModel:
             target_accuracy: predictions abstain where the accuracy would be lower; the fit's if None.
             coverage: the share of nodes whose prediction set must contain their class; the fit's if None.
             limit: how large tables in files may be; the usual limits if None.
+            no_header: the tables, "nodes" or "edges", whose files have no header, besides those of the fit.
 
         Raises:
             DataError: a table is invalid, or does not suit the model.
         """
         tables = [limited(table, limit or Limits()) for table in (nodes, edges)]
-        grown = self.problem.grow(*tables, ignore_unknown=ignore_unknown)
+        problem = replace(self.problem, columns=self.problem.columns.without_header(no_header))
+        grown = problem.grow(*tables, ignore_unknown=ignore_unknown)
         first = 0 if everything else grown.first
-        decisions = self.ensemble.decide(
-            self.ensemble.probabilities(grown.graph)[first:],
-            self.target_accuracy if target_accuracy is None else target_accuracy,
-            self.coverage if coverage is None else coverage,
-        )
+        target = self.target_accuracy if target_accuracy is None else target_accuracy
+        coverage = self.coverage if coverage is None else coverage
+        decisions = self.ensemble.decide(self.ensemble.probabilities(grown.graph)[first:], target, coverage)
+        doubts = self.ensemble.doubts(decisions, target, coverage)
         classes = self.ensemble.classes
-        names = {name: values[first:] for name, values in grown.names.items()}
+        names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
-        return Predictions(tabulate(names, decisions, classes, labels), grown.notes)
+        notes = (*grown.notes, *doubts)
+        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
@@ -183,7 +186,7 @@ class TableModel:
             "graph.safetensors": tensor_bytes(problem.tensors()),
             "heldout.safetensors": tensor_bytes(pack_held(self.held)),
             "encoders.json": _json_bytes(problem.encoders_json()),
-            "ids.json": _json_bytes({"ids": problem.ids}),
+            "ids.json": _json_bytes(problem.ids_json()),
         }
         described = {
             "format": formats.MODEL,
@@ -222,7 +225,7 @@ def _assemble(
     metrics: FitMetrics | RunError | None,
 ) -> TableModel:
     """Put a model together, validating every part."""
-    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"]["ids"])
+    problem = stored_problem(described, tensors["graph"], texts["encoders"], texts["ids"])
     held = unpack_held(tensors["heldout"], len(described["classes"]))
     estimator = described.get("estimator")
     if estimator is not None and not isinstance(estimator, dict):

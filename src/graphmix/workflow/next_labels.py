@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError, DataError
+from graphmix.results.wording import plural
 from graphmix.sparse import Chain
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ class Suggestion:
         informs: how many nodes it informs: the sum of its shares in what they see in two steps, where nodes that
             labels or earlier suggestions inform already count little. 1 for an isolated node.
         predicted: its most probable class.
-        reason: all that in a sentence.
+        reason: how its label would help, and how certain its own class is.
     """
 
     node: int
@@ -43,7 +44,7 @@ class Suggestion:
 
 
 def next_labels(
-    graph: Graph, probabilities: Floats, labeled: Mask, count: int, candidates: Mask | None = None
+    graph: Graph, probabilities: Floats, labeled: Mask, count: int, candidates: Mask | None = None, thing: str = "node"
 ) -> list[Suggestion]:
     """Choose nodes to label, one after the other: those that inform many uncertain nodes, spread over the graph.
 
@@ -63,11 +64,15 @@ def next_labels(
         labeled: bool `[nodes]`, nodes that have a label.
         count: number of nodes to suggest; fewer are returned if fewer are left.
         candidates: bool `[nodes]`, nodes that can be labeled; all without a label if None.
+        thing: what reasons call a node of the graph.
 
     Returns:
-        The best first; of equals the node with the lower number.
+        The best first; of equals the node with the lower number. Each counts those before it as labeled, and so does
+        its reason.
     """
     _check(graph, probabilities, count)
+    step = graph.structure.with_neighbours
+    known, near = labeled.copy(), step(step(labeled))
     open_ = ~labeled if candidates is None else candidates & ~labeled
     strengths = graph.structure.strengths
     # A node without neighbours informs no other node.
@@ -84,7 +89,10 @@ def next_labels(
         left = np.exp(-_SATURATION * informed) * others
         informs, score = (root * once(once(worth / root)) for worth in (left, left * (1 + uncertainty) / 2))
         node = int(np.where(open_, score, -np.inf).argmax())
-        reason = _reason(graph, probabilities, labeled, node)
+        within = step(step(np.arange(graph.num_nodes) == node))
+        known[node] = True
+        reason = _reason(graph, probabilities, within & ~known, near, node, thing)
+        near |= within
         predicted = int(probabilities[node].argmax())
         chosen.append(
             Suggestion(node, float(score[node]), float(uncertainty[node]), float(informs[node]), predicted, reason)
@@ -104,19 +112,50 @@ def count_neighbours(count: int) -> str:
     return "1 neighbour" if count == 1 else f"{count} neighbours"
 
 
-def _reason(graph: Graph, probabilities: Floats, labeled: Mask, node: int) -> str:
-    likely = np.argsort(-probabilities[node], kind="stable")[:2].tolist()
-    said = ", ".join(f"{probabilities[node, label]:.0%} {class_name(graph, label)}" for label in likely)
-    structure = graph.structure
-    beside = structure.neighbours_of(node)
-    if not len(beside):
-        return f"{said}; it has no neighbours"
-    own = np.arange(graph.num_nodes) == node
-    reached = structure.with_neighbours(structure.with_neighbours(own)) & ~labeled & ~own
-    unsure = int((probabilities[reached].max(axis=1) < _UNSURE).sum())
-    unknown = f"{int((~labeled[beside]).sum())} of its {count_neighbours(len(beside))} have no label"
-    farther = f"of the nodes within two steps {int(reached.sum())} have none, {unsure} of them below {_UNSURE:.0%}"
-    return f"{said}; {unknown}; {farther}"
+def _reason(graph: Graph, probabilities: Floats, informed: Mask, near: Mask, node: int, thing: str) -> str:
+    """Say how the label of a node would help.
+
+    Args:
+        graph: names the classes.
+        probabilities: `[nodes, classes]`.
+        informed: bool `[nodes]`, the nodes within two steps that have no label.
+        near: bool `[nodes]`, nodes within two steps of any label.
+        node: the node.
+        thing: what a node is called.
+    """
+    count, first = int(informed.sum()), int((informed & ~near).sum())
+    unsure = int((informed & _unsure(probabilities)).sum())
+    own, clear = _own_class(graph, probabilities[node])
+    if count:
+        start = f"its label informs {plural(count, thing)} within two steps that {'has' if count == 1 else 'have'} none"
+    else:
+        start = f"its label informs no other {thing}: none within two steps lacks one"
+    gains = [f"{unsure} {'is' if unsure == 1 else 'are'} unsure (below {_UNSURE:.0%})"] if unsure else []
+    gains += [f"{first} {'has' if first == 1 else 'have'} no other label within two steps"] if first else []
+    if gains:
+        return f"{start}; of these {' and '.join(gains)}; {own}"
+    alike = ", but all of these are sure and have labels within two steps" if count else ""
+    return f"{start}{alike}; {own}, so it would {'only check the model' if clear else 'settle its own class'}"
+
+
+def _own_class(graph: Graph, probabilities: Floats) -> tuple[str, bool]:
+    """Say how certain a node's own class is by its probabilities `[classes]`, and whether that is clear."""
+    likely = np.argsort(-probabilities, kind="stable")[:2].tolist()
+    first, *second = (f"{_percent(probabilities[label])} {class_name(graph, label)}" for label in likely)
+    if _unsure(probabilities[None])[0]:
+        return f"its own class is unsure ({', '.join([first, *second])})", False
+    return f"its own class seems clear ({first})", True
+
+
+def _percent(share: float) -> str:
+    # Rounded down: what is called unsure must not read 70%.
+    return f"{np.floor(100 * share + 1e-9):.0f}%"
+
+
+def _unsure(probabilities: Floats) -> Mask:
+    """Which nodes are unsure, bool `[nodes]`; those without a number are."""
+    unsure: Mask = ~(probabilities.max(axis=1) >= _UNSURE)
+    return unsure
 
 
 def _entropy(probabilities: Floats) -> Floats:

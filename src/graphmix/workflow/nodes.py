@@ -1,8 +1,7 @@
 """NodeProblem: nodes to classify, from a table of nodes and a table of edges."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,11 +12,14 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
+from graphmix.tables.edges import EdgeTable, Matched, check_first_line, match, read_edges
 from graphmix.tables.encoders import Encoders
+from graphmix.tables.ids import TEXT
+from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
+from graphmix.tables.table import quoted, shortened
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.problem import (
@@ -28,8 +30,10 @@ from graphmix.workflow.problem import (
     given_split,
     graph_name,
 )
+from graphmix.workflow.roles import edge_roles, id_role, unused_columns, unused_labels
+from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
-_POINT = re.compile(r"[0-9]+\.0")
+_ID = ("id",)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +49,7 @@ class NodeProblem(Problem):
 
     task: ClassVar[str] = "nodes"
 
+    id_columns: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_ID, TEXT))
     encoders: Encoders | None = None
     structural: Structural | None = None
     weight_scale: float | None = None
@@ -58,37 +63,40 @@ class NodeProblem(Problem):
         table = read_nodes(
             nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
         )
-        notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
+        notes = check_classes(table.labels, f"{table.table.name}: column {quoted(columns.label or '')}")
         edge_table = _read_edges(edges, columns)
+        _check_first_line(edge_table, table.ids, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
         if not matched.pairs.shape[1]:
             raise DataError(
                 f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
-                f"column {table.id_column!r}; `id`, `source` and `target` choose other columns"
+                f"column {quoted(table.id_column)}; `id`, `source` and `target` choose other columns"
             )
-        notes += _edge_notes(edge_table)
+        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table), *notes]
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
         split, unused = given_split(table.table.name, table.split, y)
-        notes += [*unused, *matched.notes, *found]
+        own = (table.id_column,)
+        notes += [*alike_notes(table.ids), *heading_notes(own, _ID), *unused, *matched.notes, *found]
         return cls(
             graph=graph,
             split=split,
             ids=table.ids,
             columns=replace(columns, id=table.id_column),
+            id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             notes=tuple(dict.fromkeys(notes)),
             **made,
         )
 
-    def row_names(self) -> dict[str, list[str]]:
+    def rows(self) -> Rows:
         """Return the ids of the nodes."""
-        return {"id": self.ids}
+        return {heading: RowIds(self.ids, kind) for heading, kind in self.id_columns.items()}
 
     def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
         """Add new nodes, and new edges between new and old nodes."""
         if nodes is None and edges is None:
-            return Grown(self.learned, self.row_names(), 0, ())
+            return Grown(self.learned, self.rows())
         if self.encoders is None and self.structural is None:
             raise DataError(
                 "this model was saved by GraphMixClassifier, which learns from arrays and knows no columns: leave the "
@@ -107,7 +115,9 @@ class NodeProblem(Problem):
         graph = _make(x, pairs, y, self.graph, weights)
         if self.structural is not None:
             graph = _place(self.structural, ids, graph)
-        return Grown(graph, {"id": ids}, self.graph.num_nodes, tuple(notes))
+        new = dict.fromkeys(self.id_columns, RowIds(table.ids, table.id_kind))
+        notes = [id_role(table), *notes, *unused_labels(table.table, self.columns.label)]
+        return Grown(graph, self.rows(), new, (*alike_notes(ids, since=len(self.ids)), *notes))
 
     def describe(self) -> dict[str, Any]:
         """Return what model.json says of the problem."""
@@ -119,7 +129,9 @@ class NodeProblem(Problem):
         return {name: None if part is None else part.to_json() for name, part in made.items()}
 
     @classmethod
-    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+    def _from_parts(
+        cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any
+    ) -> Self:
         if "edges" not in tensors:
             raise ValueError("the stored graph is not one of nodes")
         if len(shared["ids"]) != shared["graph"].num_nodes:
@@ -128,6 +140,7 @@ class NodeProblem(Problem):
         scale = described["weight_scale"]
         return cls(
             **shared,
+            id_columns=stored_columns(described, (shared["columns"].id,), _ID),
             encoders=None if columns is None else Encoders.from_json(columns),
             structural=None if structural is None else Structural.from_json(structural),
             weight_scale=None if scale is None else positive(described, "weight_scale"),
@@ -136,9 +149,6 @@ class NodeProblem(Problem):
     def _read_new(self, nodes: Source) -> NodeTable:
         taken = columns_in_use(self.columns, self.encoders)
         table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
-        # Programs write whole numbers as 12.0 if some are missing.
-        if all(map(_POINT.fullmatch, table.ids)) and not any(map(_POINT.fullmatch, self.ids)):
-            table = replace(table, ids=[name.removesuffix(".0") for name in table.ids])
         refuse_known(table, self.ids)
         return table
 
@@ -152,8 +162,9 @@ class NodeProblem(Problem):
         if edges is None:
             return pairs, weights, ["no new edges: new nodes are predicted without neighbours"]
         table = _read_edges(edges, self.columns)
+        _check_first_line(table, ids, self.columns)
         matched = match(ids, table, ignore_unknown=ignore_unknown)
-        notes = list(matched.notes)
+        notes = [edge_roles(table), *matched.notes]
         fresh = ~_are_among(matched.pairs, pairs, len(ids))
         if not fresh.all():
             notes.append(f"{int((~fresh).sum()):,} edges were there at training and stay as they were")
@@ -179,14 +190,19 @@ def refuse_known(table: NodeTable, ids: Sequence[str]) -> None:
     old = set(ids)
     for row, name in enumerate(table.ids):
         if name in old:
-            raise DataError(
-                f"{table.table.where(row)}: node {name!r} was there at training; give only new nodes, or fit again"
-            )
+            known = f"{table.table.where(row)}: node {shortened(name)} was there at training"
+            raise DataError(f"{known}; give only new nodes, or fit again")
 
 
 def _read_edges(edges: Source, columns: Columns) -> EdgeTable:
     named = {name: getattr(columns, name) for name in ("source", "target", "weight")}
-    return read_edges(edges, **named, reading=columns.reading("edges"))
+    return read_edges(edges, **named, weighted=not columns.no_weight, reading=columns.reading("edges"))
+
+
+def _check_first_line(edges: EdgeTable, ids: Sequence[str], columns: Columns) -> None:
+    """Raise a `DataError` if the table of edges has no header, unless the user named a column of it."""
+    if columns.source is None and columns.target is None:
+        check_first_line(edges, ids)
 
 
 def _build(
@@ -217,17 +233,6 @@ def _place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
     """Replace the features by those of each node's place in the graph."""
     weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
     return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
-
-
-def _edge_notes(edges: EdgeTable) -> list[str]:
-    """Note which columns of the edges are used and which are not."""
-    notes = [] if edges.weight_column is None else [f"column {edges.weight_column!r} holds the weights of the edges"]
-    unused = [name for name in edges.table.columns if name not in edges.used]
-    if unused:
-        verb = "are" if len(unused) > 1 else "is"
-        named = ", ".join(map(repr, unused[:8]))
-        notes.append(f"of the edges {named} {verb} not used; `weight` chooses a column of numbers as weights")
-    return notes
 
 
 def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float64] | None, float | None]:

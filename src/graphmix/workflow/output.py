@@ -2,20 +2,21 @@
 
 import csv
 import io
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from graphmix.errors import ConfigError, RunError
 from graphmix.files import write_whole
+from graphmix.tables.ids import id_text
+from graphmix.tables.table import counted
+from graphmix.workflow.formulas import count_formulas, escape
 
 ENDINGS = (".csv", ".tsv", ".parquet")
-# What a spreadsheet takes as the beginning of a formula.
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-# Numbers, and a sign alone, are not formulas.
-_HARMLESS = re.compile(r"[+-]|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,11 @@ class OutputTable:
 
     Attributes:
         columns: a list `[rows]` for each heading.
+        keys: the headings of the user's ids, which name the rows.
     """
 
     columns: dict[str, list[Any]]
+    keys: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -35,21 +38,26 @@ class OutputTable:
         """Return the table as a `pyarrow.Table`."""
         import pyarrow as pa
 
-        # A column without a single value has no type of its own.
-        arrays = {
-            name: pa.array(values, None if any(value is not None for value in values) else pa.string())
-            for name, values in self.columns.items()
-        }
-        return pa.table(arrays)
+        return pa.table({name: _array(values) for name, values in self.columns.items()})
 
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`; pandas must be installed."""
-        return self.to_arrow().to_pandas()
+        from pyarrow import types
 
-    def write(self, path: Path | str) -> None:
+        table = self.to_arrow()
+        frame = table.to_pandas()
+        for heading in self.keys:
+            if types.is_decimal(table.schema.field(heading).type):
+                # pandas has no type for integers beyond 64 bits; it would give decimals for them.
+                frame[heading] = np.array(self.columns[heading], dtype=object)
+        return frame
+
+    def write(self, path: Path | str, *, escape_formulas: bool = False) -> None:
         """Write the table as CSV, TSV or Parquet, by the ending of the file's name; a file of that name is replaced.
 
-        In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe before it.
+        Args:
+            path: the file.
+            escape_formulas: whether text that a spreadsheet would run gets an apostrophe before it; in CSV and TSV.
 
         Raises:
             ConfigError: the ending is none of these.
@@ -58,18 +66,28 @@ class OutputTable:
         path = Path(path)
         check_ending(path)
         try:
-            write_whole(path, self._content(path.suffix.lower()))
+            write_whole(path, self._content(path.suffix.lower(), escape if escape_formulas else str))
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
-    def _content(self, ending: str) -> bytes:
+    def _content(self, ending: str, shown: Callable[[str], str]) -> bytes:
         if ending != ".parquet":
-            return _delimited(self.columns, "\t" if ending == ".tsv" else ",")
+            return self._delimited("\t" if ending == ".tsv" else ",", shown)
         import pyarrow.parquet as pq
 
         sink = io.BytesIO()
         pq.write_table(self.to_arrow(), sink)
         return sink.getvalue()
+
+    def _delimited(self, separator: str, shown: Callable[[str], str]) -> bytes:
+        rows: list[str] = []
+        # The writer only quotes the line ends it writes itself, so it must write both \r and \n.
+        writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
+        writer.writerow(map(shown, self.columns))
+        cells = (_cells(values, name in self.keys, shown) for name, values in self.columns.items())
+        writer.writerows(zip(*cells, strict=True))
+        end = writer.dialect.lineterminator
+        return "".join(f"{row.removesuffix(end)}\n" for row in rows).encode("utf-8", "replace")
 
 
 def check_ending(path: Path) -> None:
@@ -97,26 +115,36 @@ def check_place(path: Path, folder: Path | None = None, *, may_exist: bool = Fal
         raise ConfigError(f"{path} exists already; choose another file for the `predictions`")
 
 
-def escape(text: str) -> str:
-    """Put an apostrophe before text that a spreadsheet would run as a formula.
-
-    Example:
-        >>> escape("=1+1"), escape("-3.5"), escape("plain")
-        ("'=1+1", '-3.5', 'plain')
-    """
-    return f"'{text}" if _FORMULA.match(text) and not _HARMLESS.fullmatch(text) else text
-
-
-def _delimited(columns: dict[str, list[Any]], separator: str) -> bytes:
-    rows: list[str] = []
-    # The writer only quotes the line ends it writes itself, so it must write both \r and \n.
-    writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(_cells(values) for values in columns.values()), strict=True))
-    return "".join(f"{row.removesuffix(writer.dialect.lineterminator)}\n" for row in rows).encode("utf-8", "replace")
+def formula_notes(path: Path | str, *tables: OutputTable, escape_formulas: bool = False) -> list[str]:
+    """Note how many cells of tables a spreadsheet would run, if they are written to text files as they are."""
+    if escape_formulas or Path(path).suffix.lower() == ".parquet":
+        return []
+    cells = sum(count_formulas([list(table.columns), *table.columns.values()]) for table in tables)
+    if not cells:
+        return []
+    begin = counted(cells, "cell begins", "cells begin")
+    return [f"{begin} like a formula and would run in a spreadsheet; `escape_formulas` puts an apostrophe before them"]
 
 
-def _cells(values: list[Any]) -> list[Any]:
+def _cells(values: list[Any], is_key: bool, shown: Callable[[str], str]) -> list[Any]:
     if values and isinstance(values[0], bool):
         return ["true" if value else "false" for value in values]
-    return [escape(value) if isinstance(value, str) else value for value in values]
+    if is_key:
+        return [shown(id_text(value)) for value in values]
+    return [shown(value) if isinstance(value, str) else value for value in values]
+
+
+def _array(values: list[Any]) -> Any:
+    """Return a column as a pyarrow array, integers of any size as integers or as decimals without a fraction."""
+    import pyarrow as pa
+
+    # A column without a single value has no type of its own.
+    if all(value is None for value in values):
+        return pa.array(values, pa.string())
+    try:
+        return pa.array(values)
+    except OverflowError:
+        digits = max(len(str(abs(value))) for value in values)
+        if min(values) >= 0 and max(values) < 2**64:
+            return pa.array(values, pa.uint64())
+        return pa.array(values, pa.decimal128(38) if digits <= 38 else pa.decimal256(76))

@@ -1,5 +1,6 @@
 """Predictions: a table with a row for each node or link, its classes, and how certain they are."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from graphmix.workflow.output import OutputTable
 
 ALTERNATIVES = 2
 _DIGITS = 6
+_UNCLEAR = re.compile(r'[;"\r\n]|^\s|\s$')
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +20,9 @@ class Predictions(OutputTable):
     """A prediction for each row.
 
     Attributes:
-        columns: id, or source and target; label, predicted, probability, second, second_probability, third,
-            third_probability, abstain, and set: the classes of the prediction set, the most probable first.
+        columns: the user's ids under their own headings; label, predicted, probability, second, second_probability,
+            third, third_probability, abstain, and set: the classes of the prediction set, the most probable first, as
+            one row of a CSV file that is separated by semicolons.
         notes: what was found in new tables, in sentences.
     """
 
@@ -32,12 +35,12 @@ class Predictions(OutputTable):
 
 
 def tabulate(
-    names: Mapping[str, Sequence[str]], decisions: Decisions, classes: Sequence[str], labels: Sequence[str | None]
+    names: Mapping[str, Sequence[Any]], decisions: Decisions, classes: Sequence[str], labels: Sequence[str | None]
 ) -> dict[str, list[Any]]:
     """Lay out decisions in columns, one row per node.
 
     Args:
-        names: the columns that name the rows: "id", or "source" and "target".
+        names: the columns that name the rows: the ids of the nodes, or of both ends of the links.
         decisions: the predictions.
         classes: the names of the classes.
         labels: the given labels, None where there is none.
@@ -52,7 +55,13 @@ def tabulate(
         shares = np.take_along_axis(decisions.probabilities, chosen[:, None], axis=1)[:, 0]
         columns["probability" if place == 0 else f"{heading}_probability"] = shares.round(_DIGITS).tolist()
     columns["abstain"] = decisions.abstain.tolist()
+    quoted = np.array([_quote(name) for name in classes], dtype=object)
     columns["set"] = [
-        ";".join(class_names[order[held[order]]]) for order, held in zip(decisions.order, decisions.sets, strict=True)
+        ";".join(quoted[order[held[order]]]) for order, held in zip(decisions.order, decisions.sets, strict=True)
     ]
     return columns
+
+
+def _quote(name: str) -> str:
+    """Quote the name of a class, as CSV does, if it could be read as another or as two."""
+    return '"{}"'.format(name.replace('"', '""')) if _UNCLEAR.search(name) else name

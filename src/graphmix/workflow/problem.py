@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,7 @@ from graphmix.tables.files import TableSource
 from graphmix.tables.stored import is_text, text
 from graphmix.tables.table import counted
 from graphmix.workflow.columns import Columns
+from graphmix.workflow.rows import Rows, check_rows, values
 
 Stage = Callable[[str], None]
 Source = TableSource | None
@@ -34,15 +35,33 @@ class Grown:
 
     Attributes:
         graph: the whole graph; only old rows have labels.
-        names: the columns that name the rows, by heading.
-        first: number of the first new row; 0 if there are no new rows.
+        old: the ids of the old rows, by heading.
+        new: the ids of the new rows, by heading; None if there are no new rows.
         notes: what was found and done, in sentences.
     """
 
     graph: Graph
-    names: dict[str, list[str]]
-    first: int
-    notes: tuple[str, ...]
+    old: Rows
+    new: Rows | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """Number of the first new row; 0 if there are no new rows."""
+        return 0 if self.new is None else len(next(iter(self.old.values())).texts)
+
+    @property
+    def names(self) -> dict[str, list[Any]]:
+        """The ids of old and new rows, by the old headings."""
+        if self.new is None:
+            return values(self.old)
+        both = zip(self.old.items(), self.new.values(), strict=True)
+        return {heading: old.followed_by(new).values for (heading, old), new in both}
+
+    @property
+    def new_names(self) -> dict[str, list[Any]]:
+        """The ids of the new rows, of all if there are no new rows, by heading."""
+        return self.names if self.new is None else values(self.new)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +75,7 @@ class Problem(ABC):
         ids: the ids of the nodes; of a link problem, those of the users that the links join.
         columns: what each column means, the column of ids as it was found: another column of a new table may look like
             ids.
+        id_columns: the type of the ids by their heading in outputs; two of a link problem, one for each end.
         notes: what was found and done, in sentences.
     """
 
@@ -65,6 +85,7 @@ class Problem(ABC):
     split: Split | None
     ids: list[str]
     columns: Columns = field(default_factory=Columns)
+    id_columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -75,8 +96,12 @@ class Problem(ABC):
         """Read the problem from tables; see `graphmix.workflow.problems.read_problem`."""
 
     @abstractmethod
-    def row_names(self) -> dict[str, list[str]]:
-        """Return the columns that name the rows to classify, by heading."""
+    def rows(self) -> Rows:
+        """Return the ids of the rows to classify, by heading."""
+
+    def row_names(self) -> dict[str, list[Any]]:
+        """Return the ids of the rows to classify, in their own types, by heading."""
+        return values(self.rows())
 
     @abstractmethod
     def grow(self, nodes: Source, edges: Source, *, ignore_unknown: bool = False) -> Grown:
@@ -97,7 +122,9 @@ class Problem(ABC):
 
     @classmethod
     @abstractmethod
-    def _from_parts(cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any) -> Self:
+    def _from_parts(
+        cls, shared: dict[str, Any], described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any
+    ) -> Self:
         """Add what only this kind of problem has to the `shared` fields."""
 
     def describe(self) -> dict[str, Any]:
@@ -107,8 +134,14 @@ class Problem(ABC):
             "name": self.graph.name,
             "classes": list(self.classes),
             "columns": self.columns.to_json(),
+            # As pairs, because their order matters.
+            "id_columns": [list(pair) for pair in self.id_columns.items()],
             "split": None if self.split is None else self.split.name,
         }
+
+    def ids_json(self) -> dict[str, Any]:
+        """Return the ids, as JSON values."""
+        return {"ids": self.ids}
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the graph and the given split as tensors by name."""
@@ -117,7 +150,7 @@ class Problem(ABC):
 
     @classmethod
     def from_parts(cls, described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any) -> Self:
-        """Read back what `describe`, `tensors` and `encoders_json` returned, validated like a new problem.
+        """Read back what `describe`, `tensors`, `encoders_json` and `ids_json` returned, validated like a new problem.
 
         Raises:
             KeyError: a value is missing.
@@ -125,7 +158,7 @@ class Problem(ABC):
             TypeError: a value has another type.
         """
         classes = described["classes"]
-        if not _are_names(classes) or not _are_names(ids):
+        if not _are_names(classes) or not _are_names(ids["ids"]):
             raise ValueError("missing or invalid: classes or ids")
         graph = unpack_graph(tensors, tuple(classes), text(described, "name"))
         split = None
@@ -133,8 +166,10 @@ class Problem(ABC):
             split = Split.build(tensors["train"], tensors["val"], tensors["test"], text(described, "split"))
             split.check(graph)
         columns = Columns.from_json(described["columns"])
-        shared = {"graph": graph, "split": split, "ids": ids, "columns": columns}
-        return cls._from_parts(shared, described, tensors, encoders)
+        shared = {"graph": graph, "split": split, "ids": ids["ids"], "columns": columns}
+        problem = cls._from_parts(shared, described, tensors, encoders, ids)
+        check_rows(problem.rows())
+        return problem
 
     def splits(self, trials: int, seed: int) -> Split:
         """Return the given split, or else the labels split into folds."""
