@@ -23,6 +23,7 @@ from graphmix.cli.screen import (
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import RESULTS, check_run_folder
 from graphmix.training.config import Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def demo(
         Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
         for method in ("supervised", "graphmix")
     ]
+    check_runs(configs[0], len(configs))
     for place in [] if out is None else [out / config.method for config in configs]:
         # A finished run is used again, if it is the same.
         if not (place / RESULTS).exists():

@@ -2,7 +2,9 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +39,7 @@ from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_can_be_made
 from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 from graphmix.training.settings import check_value
 
@@ -76,6 +79,7 @@ def select(
     limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
+    check_runs(replace(usual, trials=check_value("trials", trials, HYPERPARAMETERS["trials"])), _points(grid))
     spec = search_spec(
         name, grid, backbone=usual.backbone, reading=usual.reading, split=split, splits=splits, trials=trials
     )
@@ -149,6 +153,11 @@ def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Tabl
             shown.append(Text(f"→ {text}", style="bold") if (alpha, gamma) == best else Text(text))
         table.add_row(f"{alpha:g}", *shown)
     return table
+
+
+def _points(grid: Mapping[str, Sequence[float]]) -> int:
+    """Return how many runs a search takes: one at each point, and the last."""
+    return prod(map(len, grid.values())) + 1
 
 
 def _values(name: str, hyperparameter: str, text: str) -> tuple[float, ...]:

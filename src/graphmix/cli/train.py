@@ -28,6 +28,7 @@ from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder
 from graphmix.training.config import Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
@@ -78,6 +79,7 @@ def train(
     limits = Limits.parse(limit or ())
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
+    check_runs(config)
     seeds = split_seeds(config.trials, splits, split_seed)
     if out is not None:
         check_run_folder(out)

@@ -25,6 +25,7 @@ from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
+from graphmix.training.estimates import check_runs
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ def reproduce(
     """
     choose_device(device)
     planned = [(spec, plan(spec, asked)) for spec in specs]
+    for _, cells in planned:
+        for config in {cell.config for cell in cells if cell.method is not None and fits(cell, asked.only)}:
+            check_runs(config)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

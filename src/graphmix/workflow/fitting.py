@@ -14,6 +14,7 @@ from graphmix.errors import ConfigError
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
+from graphmix.training.estimates import check_runs
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.ensemble import Ensemble
@@ -158,11 +159,12 @@ def fit_problem(
     found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
     path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
-    graph, split = problem.graph, problem.splits(config.trials, config.seed)
-    # Checked before the folder is made.
+    graph = problem.graph
+    # Checked before the folder is made, and before the split, which takes memory for every trial.
     check_weights(options.methods, graph, config)
+    check_memory(graph, config, choose_device(options.device), shared_split=problem.split is not None)
     _check_room(graph, config)
-    check_memory(graph, config, choose_device(options.device))
+    split = problem.splits(config.trials, config.seed)
     wanted = {"config": config.to_dict(), "wishes": options.to_json(), **(asked or {})}
     stages.begin("training")
     noted = {} if options.predictions is None else {NOTED: str(options.predictions)}
@@ -230,6 +232,8 @@ def _check_settings(settings: dict[str, Any]) -> None:
         if name not in known:
             hint = "; `options` chooses the methods" if name == "method" else f"; there are {', '.join(known)}"
             raise ConfigError(f"there is no hyperparameter {name!r}{hint}")
+    # The number of epochs follows from the graph if it is not given.
+    check_runs(Config(**{"epochs": 1} | {name: value for name, value in settings.items() if value is not None}))
 
 
 def _check_room(graph: Graph, config: Config) -> None:
