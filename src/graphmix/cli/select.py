@@ -25,7 +25,7 @@ from graphmix.cli.screen import (
     tell,
 )
 from graphmix.errors import ConfigError, DataError
-from graphmix.experiments.cells import Asked
+from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
 from graphmix.limits import Limits
@@ -77,19 +77,22 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
-    if given["epochs"] is not None and (note := few_epochs(usual)):
-        say(f"graphmix: {note}")
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader, reproduce
 
+    load = loader(data_root, announce, limits)
+    # A graph that cannot be read is refused before the folder is made; one that can is not read again.
+    load(plan(spec, asked)[0])
+    if given["epochs"] is not None and (note := few_epochs(usual)):
+        say(f"graphmix: {note}")
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         (record,) = reproduce(
             [spec],
             asked,
             folder,
             device=device,
-            load=loader(data_root, announce, limits),
+            load=load,
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
