@@ -28,7 +28,7 @@ _PYTHON = re.compile(
 )
 # What a command may say before it finds out that it must refuse.
 _NOTE = re.compile(
-    r"graphmix: (with --epochs|no report was written|the loss of )|training |· |! |\[\d+/\d+\]|.*built-in synthetic graph"
+    r"graphmix: (with --epochs|no report was written|the loss of )|training |· |! |\[\d+/\d+\]|.*built-in synthetic"
 )
 # A folder that torch makes for itself when its compiler is imported.
 _TORCH = re.compile(r"tmp/torchinductor_\w+")
