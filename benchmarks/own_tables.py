@@ -107,8 +107,8 @@ def advice() -> str:
     lines = [
         "| | by advice | at random |",
         "|---|---|---|",
-        f"| wrong ones among the first {max(named)} labels it doubts, {doubted['chance']:.0%} of {doubted['labels']} "
-        f"being wrong | {doubted['precision']:.0%} | {doubted['chance']:.0%} |",
+        f"| wrong ones among the labels it doubts, {max(named)} at most, {doubted['chance']:.0%} of "
+        f"{doubted['labels']} being wrong | {doubted['precision']:.0%} | {doubted['chance']:.0%} |",
         f"| test accuracy with {added['labels']} labels and {added['added']} more (%) | {means['advised']:.1f} | "
         f"{means['random']:.1f} |",
         "",

@@ -111,7 +111,7 @@ def test_neighbours_that_say_nothing_are_warned_about():
 def test_few_labeled_edges_are_said_to_say_nothing():
     assert warned(path([0, 1, 0, 1, 0, 1, 0, 1]), torch.arange(8) < 2, "1 edge joins two labeled nodes: too few")
     one = path([0] * 40, num_classes=2)
-    assert warned(one, torch.arange(40) < 25, "24 edges join two labeled nodes, all of one class")
+    assert warned(one, torch.arange(40) < 25, "24 edges join two labeled nodes: all of one class")
     assert survey(one, torch.arange(40) < 25).adjusted_homophily is None
 
 
@@ -119,7 +119,7 @@ def test_labels_are_warned_about():
     y = np.array([0] * 30 + [1] * 5 + [2] * 2 + [0] * 63)
     graph = path(y, class_names=["big", "small", "tiny", "empty"])
     some = torch.arange(100) < 37
-    assert warned(graph, some, "No node is labeled empty")
+    assert warned(graph, some, "No label to learn from is empty")
     assert warned(graph, some, "Fewer than 5 labels: tiny (2)")
     assert warned(graph, some, "big has 30 labels and tiny 2")
     assert not warned(graph, some, "gains from unlabeled")
@@ -128,7 +128,7 @@ def test_labels_are_warned_about():
     equal = path([0, 1] * 50)
     assert not warned(equal, torch.arange(100) < 40, "labels and")
     many = path(np.arange(100), num_classes=10_000)
-    [sentence] = warned(many, torch.arange(100) < 40, "No node is labeled")
+    [sentence] = warned(many, torch.arange(100) < 40, "No label to learn from is")
     assert len(sentence) < 120
     assert "9,957 more" in sentence
 

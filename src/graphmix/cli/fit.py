@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
@@ -83,10 +83,14 @@ def fit(
     ] = None,
     target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
     weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
+    no_weight: Annotated[
+        bool, option("The edges have no weights, whatever their columns.", TABLES, "--no-weight")
+    ] = False,
     ignore_unknown: Annotated[
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    no_header: Annotated[list[str] | None, option(NO_HEADER_HELP, TABLES, "--no-header")] = None,
     limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
     methods: Annotated[
         str | None,
@@ -138,10 +142,12 @@ def fit(
         source=source,
         target=target,
         weight=weight,
+        no_weight=no_weight,
         link_label=link_label,
         features=parse_features(feature or []),
         ignore=tuple(ignore or ()),
         encoding=encoding,
+        no_header=tuple(no_header or ()),
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.

@@ -44,7 +44,7 @@ def _why_abstained(metrics: FitMetrics) -> str:
     target = f"{metrics.abstention.target:g} %"
     if metrics.abstention.level is None:
         return f"no confidence reaches {target}"
-    return too_few(metrics) if say_undecided(metrics) else f"to be {target} right on the rest"
+    return f"{too_few(metrics)} to tell" if say_undecided(metrics) else f"to be {target} right on the rest"
 
 
 def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:

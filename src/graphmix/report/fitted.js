@@ -154,6 +154,7 @@ function abstention(cells, theme) {
 }
 
 function abstentionCaption(held, cut) {
+  if (DATA.fitted.held < FEWEST_KEPT) return `${counted(DATA.fitted.held)} labels: the curve may be due to chance.`;
   const start = cut ? `The curve begins at ${FEWEST_KEPT} labels: fewer say little. ` : "";
   if (held.level === null || held.level === 0) return start;
   const kept = `${fixed(keptAt(held), 1)} % of the held-out labels are kept`;

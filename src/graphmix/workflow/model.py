@@ -1,8 +1,8 @@
 """TableModel: a trained model with the graph it was trained on. It predicts, advises, and is stored in a folder."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ class TableModel:
         target_accuracy: float | None = None,
         coverage: float | None = None,
         limit: Limits | None = None,
+        no_header: Sequence[str] = (),
     ) -> Predictions:
         """Predict new nodes or links; without tables, the graph that the model was trained on.
 
@@ -96,12 +97,14 @@ class TableModel:
             target_accuracy: predictions abstain where the accuracy would be lower; the fit's if None.
             coverage: the share of nodes whose prediction set must contain their class; the fit's if None.
             limit: how large tables in files may be; the usual limits if None.
+            no_header: the tables, "nodes" or "edges", whose files have no header, besides those of the fit.
 
         Raises:
             DataError: a table is invalid, or does not suit the model.
         """
         tables = [limited(table, limit or Limits()) for table in (nodes, edges)]
-        grown = self.problem.grow(*tables, ignore_unknown=ignore_unknown)
+        problem = replace(self.problem, columns=self.problem.columns.without_header(no_header))
+        grown = problem.grow(*tables, ignore_unknown=ignore_unknown)
         first = 0 if everything else grown.first
         target = self.target_accuracy if target_accuracy is None else target_accuracy
         coverage = self.coverage if coverage is None else coverage

@@ -92,9 +92,9 @@ def _neighbours(found: Survey) -> list[str]:
         return []
     if found.labeled_edges < FEWEST_EDGES or found.adjusted_homophily is None:
         edges = f"{found.labeled_edges:,} edge{'s join' if found.labeled_edges != 1 else ' joins'} two labeled nodes"
-        if found.labeled_edges >= FEWEST_EDGES:
-            edges += ", all of one class"
-        return [f"{edges}: too few to tell whether neighbours tend to have the same class, which GraphMix assumes."]
+        many = found.labeled_edges >= FEWEST_EDGES
+        reason = "all of one class, which does not tell" if many else "too few to tell"
+        return [f"{edges}: {reason} whether neighbours tend to have the same class, as GraphMix assumes."]
     if found.adjusted_homophily < LEAST_HOMOPHILY:
         share = f"{found.homophily:.0%} of the {found.labeled_edges:,} edges between labeled nodes join one class"
         expected = "neighbours say little about a node's class, and features alone may do as well"
@@ -107,7 +107,7 @@ def _labels(found: Survey, balanced: bool) -> list[str]:
     said = []
     none = [name for name, count in counts.items() if count == 0]
     if none:
-        said.append(f"No node is labeled {_listed(none)}: a class without labels is never predicted.")
+        said.append(f"No label to learn from is {_listed(none)}: a class without labels is not learned.")
     few = [f"{name} ({count})" for name, count in counts.items() if 0 < count < FEWEST_LABELS]
     if few:
         said.append(f"Fewer than {FEWEST_LABELS} labels: {_listed(few)}; such a class is hard to learn and to check.")
