@@ -14,7 +14,9 @@ _QUICK = ("--trials", "1", "--epochs", "2", "--hidden", "4", "--device", "cpu")
 def fit_tables(place: Place) -> Case:
     """Fit on tables, of which two in five are sound."""
     rng = place.rng
-    drawer = Drawer(rng, rng.choice([0.0, 0.0, 0.03, 0.1, 0.3]), rng.choice(["utf-8", "utf-8", "utf-8", "utf-16", "latin-1"]))
+    drawer = Drawer(
+        rng, rng.choice([0.0, 0.0, 0.03, 0.1, 0.3]), rng.choice(["utf-8", "utf-8", "utf-8", "utf-16", "latin-1"])
+    )
     links = rng.random() < 0.15
     nodes = drawer.nodes(rng.randint(0, 3) if drawer.odd("few nodes") else rng.randint(10, 20), label=not links)
     if rng.random() < 0.15 and not links:
