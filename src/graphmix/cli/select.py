@@ -27,7 +27,7 @@ from graphmix.cli.screen import (
     say,
     tell,
 )
-from graphmix.errors import ConfigError, DataError
+from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
