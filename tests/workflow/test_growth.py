@@ -108,7 +108,8 @@ def test_the_column_of_ids_is_found_again_in_another_order(tmp_path):
         new = [{name: {"key": "q1", "name": "AI", "year": "2000"}[name] for name in order}]
         grown = stored.problem.grow(write_nodes(tmp_path / "new.csv", new), None)
         assert grown.names["key"][36:] == ["q1"]
-        assert grown.notes[0].startswith("no new edges")
+        assert grown.notes[0] == "ids are read from column 'key' of new.csv"
+        assert grown.notes[1].startswith("no new edges")
 
 
 def test_weights_of_new_edges(tmp_path):

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
@@ -19,11 +19,13 @@ from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import check_can_be_made
 from graphmix.tables.kinds import KINDS
 from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions
+from graphmix.workflow.places import check_predictions
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -83,10 +85,14 @@ def fit(
     ] = None,
     target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
     weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
+    no_weight: Annotated[
+        bool, option("The edges have no weights, whatever their columns.", TABLES, "--no-weight")
+    ] = False,
     ignore_unknown: Annotated[
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
     ] = False,
     encoding: Annotated[str, option("Encoding of text files: utf-8, latin-1, … (default: utf-8).", TABLES)] = "utf-8",
+    no_header: Annotated[list[str] | None, option(NO_HEADER_HELP, TABLES, "--no-header")] = None,
     limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
     methods: Annotated[
         str | None,
@@ -109,6 +115,7 @@ def fit(
     predictions: Annotated[
         Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
+    force: Annotated[bool, option("Replace the file of --predictions if it exists.", OUTCOME, "--force")] = False,
     escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
@@ -118,12 +125,15 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
+    check_can_be_made(out)
+    check_predictions(predictions, out, (nodes, edges), resume=resume, force=force)
     chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
         coverage=coverage,
         predictions=predictions,
+        force=force,
         escape_formulas=escape_formulas,
         resume=resume,
         ignore_unknown=ignore_unknown,
@@ -138,10 +148,12 @@ def fit(
         source=source,
         target=target,
         weight=weight,
+        no_weight=no_weight,
         link_label=link_label,
         features=parse_features(feature or []),
         ignore=tuple(ignore or ()),
         encoding=encoding,
+        no_header=tuple(no_header or ()),
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.

@@ -28,6 +28,12 @@ WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write rep
 LIMIT_HELP = (
     f"How large files may be, NAME=VALUE, repeatable: {', '.join(NAMES)}, for example size=4G (see the docs on tables)."
 )
+NO_HEADER_HELP = (
+    "A table whose file has no header, nodes or edges, repeatable; its columns are called `column 1`, `column 2`, …"
+)
+NoHeader = Annotated[
+    list[str] | None, typer.Option("--no-header", metavar="TABLE", help=NO_HEADER_HELP, show_default=False)
+]
 Limit = Annotated[list[str] | None, typer.Option("--limit", metavar="NAME=VALUE", help=LIMIT_HELP, show_default=False)]
 
 # Further names of options.

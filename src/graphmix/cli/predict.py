@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from graphmix.cli.options import EscapeFormulas, Limit
+from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, tell
-from graphmix.errors import ConfigError
 from graphmix.limits import Limits
-from graphmix.workflow.output import check_place, formula_notes
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.output import formula_notes
+from graphmix.workflow.places import check_table, model_files
 
 
 def predict(
@@ -32,6 +33,7 @@ def predict(
     coverage: Annotated[
         float | None, typer.Option(help="Coverage of the prediction sets (default: the model's).", show_default=False)
     ] = None,
+    no_header: NoHeader = None,
     limit: Limit = None,
     escape_formulas: EscapeFormulas = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
@@ -41,11 +43,10 @@ def predict(
     Without tables, predict that graph again, for example for another target accuracy.
     """
     limits = Limits.parse(limit or ())
+    Columns(no_header=no_header or ())  # checks the names
     require_model(model)
     require_files(nodes, edges)
-    check_place(out, may_exist=True)
-    if out.exists() and not force:
-        raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
+    check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 
@@ -60,6 +61,7 @@ def predict(
         target_accuracy=target_accuracy,
         coverage=coverage,
         limit=limits,
+        no_header=no_header or (),
     )
     predictions.write(out, escape_formulas=escape_formulas)
     for note in (*predictions.notes, *formula_notes(out, predictions, escape_formulas=escape_formulas)):

@@ -50,7 +50,13 @@ def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LAR
         raise DataError(_never_closed(text, layout) or _no_rows(path))
     decimal = "," if layout.separator == ";" else "."
     return Table(
-        path.name, columns, rows, count_lines=lambda: _count_lines(text), decimal=decimal, lines_above=layout.above
+        path.name,
+        columns,
+        rows,
+        count_lines=lambda: _count_lines(text),
+        has_header=layout.has_header,
+        lines_above=layout.above,
+        decimal=decimal,
     )
 
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_numbers
 from graphmix.tables.files import TableSource, read_table
+from graphmix.tables.headers import looks_like_cell, occurs
 from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, shortened
+from graphmix.tables.table import NAMED, Table, counted, no_header, quoted, shortened
 
 WEIGHT = "weight"
 # Usual names of the two columns, the most likely first.
@@ -73,6 +74,7 @@ def read_edges(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
+    weighted: bool = True,
     reading: Reading = USUAL,
 ) -> EdgeTable:
     """Read a table with one edge in each row.
@@ -83,14 +85,18 @@ def read_edges(
             first.
         target: the column of the other end's ids; by default target, dst, to, cited or similar, otherwise the second.
         weight: the column of weights; by default the one called weight, if it exists.
+        weighted: whether a column called weight holds weights.
         reading: how the table is read.
 
     Raises:
         DataError: the table, an id or a weight is invalid; the message names the line.
     """
     table = read_table(edges, "edges", reading)
+    named = source is not None and target is not None
     source, target = find_ends(table, source, target, {weight})
-    if weight is None:
+    if not named:
+        check_not_end(table, weight, "weight", (source, target))
+    if weight is None and weighted:
         weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
     used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
@@ -141,17 +147,53 @@ def find_ends(
         if name is not None:
             table.column(name)
     free = [name for name in table.columns if name not in (source, target) and name not in taken]
-    called = {name.lower(): name for name in reversed(free)}
+    # A column of ends that cannot be used must not be replaced by another without a word.
+    called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
     for one, other in _ENDS:
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]
     if len(free) < (source is None) + (target is None):
         raise DataError(f"{table.name} needs two columns, one for each end of an edge; it has {table.names()}")
+    named = source is not None or target is not None
     source = source if source is not None else free.pop(0)
     target = target if target is not None else free.pop(0)
     if source == target:
-        raise DataError(f"column {source!r} cannot be both ends of the edges; name two columns")
+        raise DataError(f"column {quoted(source)} cannot be both ends of the edges; name two columns")
+    if not named and table.has_header and _is_edge(table, source, target):
+        raise DataError(no_header(table, [source, target], "an edge"))
     return source, target
+
+
+def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
+    """Raise DataError if both ends are called like nodes: the file has no header, and its first edge would be lost."""
+    if edges.table.has_header and tuple(end.lower() for end in edges.ends) not in _ENDS and set(edges.ends) <= set(ids):
+        raise DataError(no_header(edges.table, edges.ends, "an edge"))
+
+
+def check_not_end(table: Table, name: str | None, parameter: str, ends: tuple[str, str]) -> None:
+    """Raise DataError if a column with another role is called like an end, and the ends are called otherwise.
+
+    Args:
+        table: the table.
+        name: the column, or None.
+        parameter: what names it.
+        ends: the columns that were found for the ends.
+    """
+    is_end = name is not None and any(name.lower() in pair for pair in _ENDS)
+    if name is not None and is_end and tuple(end.lower() for end in ends) not in _ENDS:
+        where = f"{table.name}: column {quoted(name)}"
+        raise DataError(
+            f"{where} is the `{parameter}`, but its name is that of an end; give both ends as `source` and `target`"
+        )
+
+
+def _is_edge(table: Table, source: str, target: str) -> bool:
+    """Whether the names of two columns of strings are those of nodes."""
+    columns = [table.column(name) for name in (source, target)]
+    return all(
+        looks_like_cell(name, column) or occurs(name, *columns)
+        for name, column in zip((source, target), columns, strict=True)
+    )
 
 
 def _weights(table: Table, name: str) -> NDArray[np.float64]:
@@ -159,7 +201,10 @@ def _weights(table: Table, name: str) -> NDArray[np.float64]:
     faults = (
         (numbers.wrong, "is not a number"),
         (numbers.huge, "is too large for a weight"),
-        (np.flatnonzero(np.isnan(numbers.values)), "is missing; give every edge a weight, or remove the column"),
+        (
+            np.flatnonzero(np.isnan(numbers.values)),
+            "is missing; give every edge a weight, or ignore them with `no_weight`",
+        ),
         (np.flatnonzero(numbers.values < 0), "is negative; a weight must be at least 0"),
     )
     for rows, fault in faults:

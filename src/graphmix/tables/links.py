@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_words
-from graphmix.tables.edges import find_ends
+from graphmix.tables.edges import check_not_end, find_ends
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
@@ -71,7 +71,10 @@ def read_labeled_links(
     import pyarrow as pa
 
     table = read_table(links, "edges", reading)
+    named = source is not None and target is not None
     source, target = find_ends(table, source, target, {label, split, *taken})
+    if not named:
+        check_not_end(table, label, "link_label", (source, target))
     used = check_roles(table, source, target, label, split)
     read = {name: read_ids(table, name) for name in (source, target)}
     both = pa.chunked_array([ids.texts for ids in read.values()]).combine_chunks().dictionary_encode()

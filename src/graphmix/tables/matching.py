@@ -111,7 +111,7 @@ def _mark_doubtful(numbers: Numbers, wanted: Any, known: Any) -> None:
     """Mark floating-point ids that may mean `7` or `7.0`, if both are nodes."""
     import pyarrow.compute as pc
 
-    pointed = _places(pc.binary_join_element_wise(wanted, ".0", ""), known)
+    pointed = _places(pc.replace_substring_regex(wanted, "$", ".0"), known)
     numbers[(numbers >= 0) & (pointed >= 0)] = _AMBIGUOUS
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.files import TableSource, read_table
+from graphmix.tables.headers import looks_like_cell
 from graphmix.tables.ids import TEXT, read_ids
+from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, shortened, some_of
+from graphmix.tables.table import NAMED, Table, counted, no_header, quoted, shortened, some_of
 
 TRAIN, VAL, TEST = "train", "val", "test"
 PARTS = {
@@ -95,10 +97,14 @@ def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
     named = [name for name in columns if name is not None]
     for name in named:
         if is_list(table.column(name)):
-            raise DataError(f"{table.name}: column {name!r} holds lists; ids, labels and weights are single values")
+            raise DataError(
+                f"{table.name}: column {quoted(name)} holds lists; ids, labels and weights are single values"
+            )
         if named.count(name) > 1:
             roles = "ids, labels, split, ends, weights"
-            raise DataError(f"{table.name}: column {name!r} cannot have two roles; name a column for each of {roles}")
+            raise DataError(
+                f"{table.name}: column {quoted(name)} cannot have two roles; name a column for each of {roles}"
+            )
     return frozenset(named)
 
 
@@ -118,9 +124,10 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
     if len(sizes) == 1:
         raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed")
     if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
+        kind = kind_of_labels(sizes)
         raise DataError(
             f"{where} has {len(sizes):,} classes for {counted(labeled, 'labeled row')}; it looks like an id or a "
-            "number, not a class"
+            f"number, not a class{kind and f': it holds {kind}'}"
         )
     single = sorted(name for name, size in sizes.items() if size == 1)
     if not single:
@@ -134,22 +141,29 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
 
 def _id_column(table: Table, taken: set[str | None]) -> str:
     free = [name for name in table.columns if name not in taken]
-    if not free:
+    # A column of ids that cannot be used must not be replaced by another without a word.
+    called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
+    if not free and not table.ignored:
         raise DataError(f"{table.name} has no column left for the nodes' ids")
-    called = {name.lower(): name for name in reversed(free)}
-    return next((called[name] for name in _ID_NAMES if name in called), free[0])
+    found = next((called[name] for name in _ID_NAMES if name in called), None)
+    if found is not None:
+        return found
+    first = (free or list(table.ignored))[0]
+    if table.has_header and first in table.columns and looks_like_cell(first, table.column(first)):
+        raise DataError(no_header(table, [first], "a node"))
+    return first
 
 
 def _check_different(table: Table, ids: Any, name: str) -> None:
     codes = ids.dictionary_encode().indices.to_numpy()
     # Codes are given in order of appearance, so a new id has a higher code than all before it.
-    again = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
-    if len(again):
-        row = int(again[0])
+    repeats = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
+    if len(repeats):
+        row = int(repeats[0])
         first = int(np.flatnonzero(codes == codes[row])[0])
+        again = f"{table.where(row)}: id {shortened(ids[row])} in column {quoted(name)}"
         raise DataError(
-            f"{table.where(row)}: id {shortened(ids[row])} in column {name!r} is also the id of {table.where(first)}; "
-            "ids must be unique, or `id` must name another column"
+            f"{again} is also the id of {table.where(first)}; ids must be unique, or `id` must name another column"
         )
 
 
@@ -163,5 +177,5 @@ def read_parts(table: Table, name: str) -> list[str | None]:
     parts = [None if word is None else PARTS.get(word.lower()) for word in words]
     for row, (word, part) in enumerate(zip(words, parts, strict=True)):
         if word is not None and part is None:
-            raise DataError(f"{table.where(row)}: {shortened(word)} in column {name!r} is not train, val or test")
+            raise DataError(f"{table.where(row)}: {shortened(word)} in column {quoted(name)} is not train, val or test")
     return parts

@@ -1,10 +1,11 @@
 """Table: the columns of one file or one table in memory, and how messages name its rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from graphmix.errors import DataError
+from graphmix.tables.headers import looks_like_cell
 from graphmix.text import clipped
 
 Value = TypeVar("Value")
@@ -27,6 +28,7 @@ class Table:
         in_memory: whether it was a table in memory rather than a file.
         count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
             the file can no longer be read.
+        has_header: whether the first line of a text file names the columns.
         lines_above: how many lines of a text file are above its first row: its header, and comments.
         decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
         exact: columns of other types than those above, such as decimals, dates and float32, as they were read; for ids.
@@ -38,6 +40,7 @@ class Table:
     ignored: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     count_lines: Callable[[], int | None] = lambda: None
+    has_header: bool = False
     lines_above: int = 1
     decimal: str = "."
     exact: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class Table:
         if name in self.ignored:
             raise DataError(f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}")
         if name not in self.columns:
-            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}")
+            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}{self._header_hint()}")
         return self.columns[name]
 
     def has(self, name: str) -> bool:
@@ -90,6 +93,11 @@ class Table:
     def names(self) -> str:
         """List the columns, for a message."""
         return some_of([quoted(name) for name in self.columns])
+
+    def _header_hint(self) -> str:
+        if not self.has_header or not any(looks_like_cell(name, self.columns[name]) for name in self.columns):
+            return ""
+        return "; if the file has no header, give `no_header`"
 
     def _has_one_line_per_row(self) -> bool:
         # Counted only when a message needs it, and then once.
@@ -118,6 +126,15 @@ def shortened(cell: object) -> str:
 def quoted(name: str) -> str:
     """Quote the name of a column for a message; a very long one is cut in the middle."""
     return repr(clipped(name, _LONGEST_NAME))
+
+
+def no_header(table: Table, names: Sequence[str], row: str) -> str:
+    """Return the message for a file whose first line seems to be a row: "a node", "an edge"."""
+    cells = " and ".join(map(shortened, names))
+    # Tables of nodes and of edges are read by the same names as `no_header` takes.
+    which = "nodes" if row == "a node" else "edges"
+    remedy = f"add a line with the columns' names, or give `no_header` {which}; if these are the names, change them"
+    return f"{table.name} seems to have no header: its first line, with {cells}, looks like {row}; {remedy}"
 
 
 def one_line(error: Exception) -> str:

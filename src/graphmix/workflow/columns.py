@@ -1,7 +1,7 @@
 """Columns: which column of the tables means what."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from graphmix.errors import ConfigError, DataError
@@ -71,6 +71,16 @@ class Columns:
     def reading(self, table: str) -> Reading:
         """Return how a table, "nodes" or "edges", is read."""
         return Reading(self.encoding, table not in self.no_header, frozenset(self.ignore))
+
+    def without_header(self, tables: Sequence[str]) -> "Columns":
+        """Return the choices for tables some of which have no header, unlike those of the fit.
+
+        The ends of edges and their weights are then found by their places.
+        """
+        more = replace(self, no_header=tables)  # checks the names
+        if "edges" in more.no_header and "edges" not in self.no_header:
+            more = replace(more, source=None, target=None, weight=None)
+        return replace(more, no_header=tuple(dict.fromkeys((*self.no_header, *more.no_header))))
 
     def to_json(self) -> dict[str, Any]:
         """Return every choice by name, as JSON values; what older versions did not know only where it is used."""

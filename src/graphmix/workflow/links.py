@@ -18,13 +18,14 @@ from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.links import LinkTable, Spellings, place_users, read_labeled_links
 from graphmix.tables.matching import alike_notes
-from graphmix.tables.nodes import check_classes, read_nodes
+from graphmix.tables.nodes import read_nodes
 from graphmix.tables.stored import is_text
 from graphmix.tables.table import Table, counted, quoted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
 from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
+from graphmix.workflow.roles import check_labels, copies, id_role, link_roles, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _USERS = "users"
@@ -57,11 +58,14 @@ class LinkProblem(Problem):
         cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
     ) -> Self:
         """Read a table of links, and a table of the users they join if there is one."""
-        if columns.weight is not None or ignore_unknown:
-            raise ConfigError("`weight` and `ignore_unknown` are for edges, and with `link_label` there are only links")
+        if columns.weight is not None or columns.no_weight or ignore_unknown:
+            edges_only = "`weight`, `no_weight` and `ignore_unknown` are for edges"
+            raise ConfigError(f"{edges_only}, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
-        notes = check_classes(links.labels, f"{links.table.name}: column {columns.link_label!r}")
+        notes = [link_roles(links)]
+        notes += check_labels(links.table, columns.link_label, links.labels)
         users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes"))
+        notes += [] if users is None else [id_role(users)]
         placed = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
         ids, ends = placed.ids, placed.ends
         stage("encoding")
@@ -82,6 +86,7 @@ class LinkProblem(Problem):
             id_columns=_own_columns(links),
             spellings=placed.spellings,
             notes=tuple(dict.fromkeys([*notes, *alike_notes(ids), *placed.notes, *renamed, *unused, *found, *said])),
+            warnings=tuple(copies(links.table, columns.link_label, links.labels, link_encoders)),
             link_encoders=link_encoders,
             user_encoders=user_encoders,
             user_x=user_x,
@@ -101,7 +106,8 @@ class LinkProblem(Problem):
             raise ConfigError("`ignore_unknown` is for edges, and this model has only links")
         taken = columns_in_use(self.columns, self.link_encoders)
         links = _read_links(edges, self.columns, taken=taken)
-        ids, user_x, notes = self._grow_users(nodes)
+        ids, user_x, found = self._grow_users(nodes)
+        notes = [link_roles(links), *found, *unused_labels(links.table, self.columns.link_label)]
         placed = place_users(links, ids, None)
         ends, new = placed.ends, len(placed.ids) - len(ids)
         notes += [*placed.notes, *alike_notes(placed.ids, since=len(self.ids))]
@@ -172,7 +178,11 @@ class LinkProblem(Problem):
         table = read_nodes(nodes, id=self.columns.id, reading=self.columns.reading("nodes"), taken=taken)
         refuse_known(table, self.ids)
         encoded = self.user_encoders.encode(table.table)
-        return [*self.ids, *table.ids], sp.csr_array(sp.vstack([self.user_x, encoded.x])), list(encoded.notes)
+        return (
+            [*self.ids, *table.ids],
+            sp.csr_array(sp.vstack([self.user_x, encoded.x])),
+            [id_role(table), *encoded.notes],
+        )
 
 
 def link_features(ends: NDArray[np.int64], users: int, own: Any | None, user_x: sp.csr_array | None) -> sp.csr_array:

@@ -12,13 +12,14 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables.edges import EdgeTable, Matched, match, read_edges
+from graphmix.tables.edges import EdgeTable, Matched, check_first_line, match, read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.ids import TEXT
 from graphmix.tables.matching import alike_notes
-from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.nodes import NodeTable, read_nodes
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
+from graphmix.tables.table import quoted, shortened
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.problem import (
@@ -29,6 +30,7 @@ from graphmix.workflow.problem import (
     given_split,
     graph_name,
 )
+from graphmix.workflow.roles import check_labels, copies, edge_roles, id_role, unused_columns, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _ID = ("id",)
@@ -61,15 +63,16 @@ class NodeProblem(Problem):
         table = read_nodes(
             nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
         )
-        notes = check_classes(table.labels, f"{table.table.name}: column {columns.label!r}")
+        notes = check_labels(table.table, columns.label, table.labels)
         edge_table = _read_edges(edges, columns)
+        _check_first_line(edge_table, table.ids, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
         if not matched.pairs.shape[1]:
             raise DataError(
                 f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
-                f"column {table.id_column!r}; `id`, `source` and `target` choose other columns"
+                f"column {quoted(table.id_column)}; `id`, `source` and `target` choose other columns"
             )
-        notes += _edge_notes(edge_table)
+        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table), *notes]
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
@@ -83,6 +86,7 @@ class NodeProblem(Problem):
             columns=replace(columns, id=table.id_column),
             id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             notes=tuple(dict.fromkeys(notes)),
+            warnings=tuple(copies(table.table, columns.label, table.labels, made["encoders"])),
             **made,
         )
 
@@ -113,6 +117,7 @@ class NodeProblem(Problem):
         if self.structural is not None:
             graph = _place(self.structural, ids, graph)
         new = dict.fromkeys(self.id_columns, RowIds(table.ids, table.id_kind))
+        notes = [id_role(table), *notes, *unused_labels(table.table, self.columns.label)]
         return Grown(graph, self.rows(), new, (*alike_notes(ids, since=len(self.ids)), *notes))
 
     def describe(self) -> dict[str, Any]:
@@ -158,8 +163,9 @@ class NodeProblem(Problem):
         if edges is None:
             return pairs, weights, ["no new edges: new nodes are predicted without neighbours"]
         table = _read_edges(edges, self.columns)
+        _check_first_line(table, ids, self.columns)
         matched = match(ids, table, ignore_unknown=ignore_unknown)
-        notes = list(matched.notes)
+        notes = [edge_roles(table), *matched.notes]
         fresh = ~_are_among(matched.pairs, pairs, len(ids))
         if not fresh.all():
             notes.append(f"{int((~fresh).sum()):,} edges were there at training and stay as they were")
@@ -185,14 +191,19 @@ def refuse_known(table: NodeTable, ids: Sequence[str]) -> None:
     old = set(ids)
     for row, name in enumerate(table.ids):
         if name in old:
-            raise DataError(
-                f"{table.table.where(row)}: node {name!r} was there at training; give only new nodes, or fit again"
-            )
+            known = f"{table.table.where(row)}: node {shortened(name)} was there at training"
+            raise DataError(f"{known}; give only new nodes, or fit again")
 
 
 def _read_edges(edges: Source, columns: Columns) -> EdgeTable:
     named = {name: getattr(columns, name) for name in ("source", "target", "weight")}
-    return read_edges(edges, **named, reading=columns.reading("edges"))
+    return read_edges(edges, **named, weighted=not columns.no_weight, reading=columns.reading("edges"))
+
+
+def _check_first_line(edges: EdgeTable, ids: Sequence[str], columns: Columns) -> None:
+    """Raise a `DataError` if the table of edges has no header, unless the user named a column of it."""
+    if columns.source is None and columns.target is None:
+        check_first_line(edges, ids)
 
 
 def _build(
@@ -223,17 +234,6 @@ def _place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
     """Replace the features by those of each node's place in the graph."""
     weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
     return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
-
-
-def _edge_notes(edges: EdgeTable) -> list[str]:
-    """Note which columns of the edges are used and which are not."""
-    notes = [] if edges.weight_column is None else [f"column {edges.weight_column!r} holds the weights of the edges"]
-    unused = [name for name in edges.table.columns if name not in edges.used]
-    if unused:
-        verb = "are" if len(unused) > 1 else "is"
-        named = ", ".join(map(repr, unused[:8]))
-        notes.append(f"of the edges {named} {verb} not used; `weight` chooses a column of numbers as weights")
-    return notes
 
 
 def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float64] | None, float | None]:

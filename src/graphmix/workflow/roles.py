@@ -1,0 +1,68 @@
+"""What the user should know about the columns that are ids, ends, weights and labels, in sentences."""
+
+from collections.abc import Sequence
+
+from graphmix.tables.cells import as_words
+from graphmix.tables.edges import EdgeTable
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.labels import label_copies, label_notes
+from graphmix.tables.links import LinkTable
+from graphmix.tables.nodes import NodeTable, check_classes
+from graphmix.tables.table import Table, counted, quoted, some_of
+
+# How many unused columns a sentence names.
+_NAMED = 8
+
+
+def id_role(nodes: NodeTable) -> str:
+    """Say which column holds the ids."""
+    return f"ids are read from column {quoted(nodes.id_column)} of {nodes.table.name}"
+
+
+def edge_roles(edges: EdgeTable) -> str:
+    """Say which columns hold the ends of the edges, and which the weights."""
+    source, target = map(quoted, edges.ends)
+    weights = "without weights" if edges.weight_column is None else f"with weights from {quoted(edges.weight_column)}"
+    return f"edges are read from columns {source} and {target} of {edges.table.name}, {weights}"
+
+
+def link_roles(links: LinkTable) -> str:
+    """Say which columns hold the ends of the links."""
+    return f"links are read from columns {' and '.join(map(quoted, links.ids))} of {links.table.name}"
+
+
+def unused_columns(edges: EdgeTable) -> list[str]:
+    """Note the columns of the edges that are not used."""
+    unused = [quoted(name) for name in (*edges.table.columns, *edges.table.ignored) if name not in edges.used]
+    if not unused:
+        return []
+    verb = "are" if len(unused) > 1 else "is"
+    return [f"of the edges {some_of(unused, _NAMED)} {verb} not used; `weight` chooses a column of numbers as weights"]
+
+
+def check_labels(table: Table, label: str | None, labels: Sequence[str | None]) -> list[str]:
+    """Check the labels `[rows]` in a column, and say what is odd about them.
+
+    Raises:
+        DataError: a classifier cannot learn from them.
+    """
+    assert label is not None  # Columns.check_task has checked
+    return label_notes(table, label) + check_classes(labels, f"{table.name}: column {quoted(label)}")
+
+
+def copies(table: Table, label: str | None, labels: Sequence[str | None], encoders: Encoders | None) -> list[str]:
+    """Warn of features that say the same as the labels `[rows]` in a column."""
+    assert label is not None  # Columns.check_task has checked
+    names = [] if encoders is None else [column.name for column in encoders.columns]
+    return label_copies(table, names, labels, label)
+
+
+def unused_labels(table: Table, label: str | None) -> list[str]:
+    """Note that a new table has labels, which only a fit learns from."""
+    if label is None or label not in table.columns:
+        return []
+    given = table.rows - as_words(table.column(label)).null_count
+    if not given:
+        return []
+    labels = counted(given, "label in it is", "labels in it are")
+    return [f"column {quoted(label)} of {table.name} is not used: the {labels} only learned from by another fit"]
