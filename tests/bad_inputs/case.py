@@ -24,12 +24,14 @@ class Ids:
         rows: for each row the text of its ids: one for a node, two for a link.
         model: the model's folder, whose graph must have these `edges`; None to leave it.
         edges: pairs of row numbers, the smaller first; None if the generator does not know.
+        weighted: whether edges have weights; those of weight 0 may be left out.
     """
 
     file: str
     rows: list[tuple[str, ...]]
     model: str | None = None
     edges: set[tuple[int, int]] | None = None
+    weighted: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """`fit` and `predict` on tables as people have them, and worse."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from bad_inputs import oracle, stock
@@ -38,6 +39,8 @@ def fit_tables(place: Place) -> Case:
         options += ["--predictions", predictions]
     arguments = ("fit", *options, *_QUICK, "--methods", rng.choice(_METHODS), "--out", "model")
     ids, wrong = _expected(place.work, node_file, edge_file, links, ignore, predictions)
+    if ids is not None:
+        ids = replace(ids, weighted="weight" in edges)
     return Case(
         what=_what(drawer),
         arguments=arguments,

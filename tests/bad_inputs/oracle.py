@@ -169,7 +169,7 @@ def wrong_ids(folder: Path, expected: Ids) -> str | None:
             return f"row {number}: {row!r} for {wanted!r}"[:300]
     if expected.model is not None and expected.edges is not None:
         found = _stored_edges(folder / expected.model)
-        if found != expected.edges:
+        if found != expected.edges and not (expected.weighted and found < expected.edges):
             return f"{len(found)} edges for {len(expected.edges)}: {sorted(found ^ expected.edges)[:5]}"
     return None
 
