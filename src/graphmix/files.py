@@ -22,8 +22,10 @@ def other_kind(path: Path) -> str | None:
     """What a path leads to if that is not a plain file: "a pipe", "a device", "a folder"; None if plain or missing."""
     try:
         mode = path.stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except ValueError as error:  # a name with a NUL, which no system has
+        raise OSError(errno.EINVAL, "it is not a name of a file", str(path)) from error
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "not a plain file")
 
 
@@ -40,7 +42,14 @@ def require_plain(path: Path) -> None:
         raise DataError(f"{path} is {kind}; only plain files are read, so copy it into a file first")
 
 
-def check_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False, parameter: str = "out") -> None:
+def check_output(
+    path: Path,
+    *,
+    inputs: Iterable[Path | None] = (),
+    force: bool = False,
+    parameter: str = "out",
+    later: Path | None = None,
+) -> None:
     """Check, before anything slow begins, that a file may be written.
 
     Args:
@@ -48,29 +57,49 @@ def check_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False
         inputs: what the same command reads; missing ones do not matter.
         force: whether an existing file may be replaced.
         parameter: the parameter that names the file, for messages.
+        later: a folder that will have been made by then.
 
     Raises:
         ConfigError: the file is one of the inputs, exists without `force`, is not a plain file, or its folder is
             missing or cannot be written.
     """
-    if any(_is_same(path, each) for each in inputs):
-        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+    try:
+        _check_output(path, [each for each in inputs if each is not None], force, parameter, later)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another `{parameter}`") from error
+
+
+def _check_output(path: Path, inputs: list[Path], force: bool, parameter: str, later: Path | None) -> None:
+    check_not_read(path, inputs, parameter)
     if kind := other_kind(path):
         raise ConfigError(f"{path} is {kind}, which is never replaced; choose another `{parameter}`")
     if path.exists() and not force:
         raise ConfigError(f"{path} exists already; choose another `{parameter}`, or use `force` to replace it")
-    parent = path.resolve().parent
+    parent = _real(path).parent
+    if later is not None and parent == _real(later) and not parent.exists():
+        return
     if not parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another `{parameter}`")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ConfigError(f"{path}: the folder {path.parent} cannot be written; choose another `{parameter}`")
 
 
+def check_not_read(path: Path, inputs: Iterable[Path], parameter: str) -> None:
+    """Raise ConfigError if a file to write is one of the files that are read, under whatever name."""
+    if any(_is_same(path, each) for each in inputs):
+        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+
+
 def _is_same(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
-    except OSError:  # one of them is missing
-        return path.resolve() == other.resolve()
+    except (OSError, ValueError):  # one of them is missing
+        return _real(path) == _real(other)
+
+
+def _real(path: Path) -> Path:
+    # Path.resolve raises RuntimeError for links that lead in a circle; looking at the file then says so.
+    return Path(os.path.realpath(path))
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -81,11 +110,12 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         OSError: the file cannot be written, or is a pipe, a device or the like, which is never replaced.
     """
-    path = path.resolve()
+    path = _real(path)
     if kind := other_kind(path):
         raise OSError(errno.EEXIST, f"it is {kind}, which is never replaced", str(path))
-    # A temporary file in the same folder, so that the final rename cannot cross file systems.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    # A temporary file in the same folder, so that the final rename cannot cross file systems. Its name is not longer
+    # than a system allows where that of the file is not.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -21,7 +21,9 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import RESULTS, check_run_folder
 from graphmix.training.config import Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 
 if TYPE_CHECKING:
@@ -44,6 +46,11 @@ def demo(
         Config.for_dataset("citeseer", method=method, trials=trials, epochs=epochs, seed=seed)
         for method in ("supervised", "graphmix")
     ]
+    check_runs(configs[0], len(configs))
+    for place in [] if out is None else [out / config.method for config in configs]:
+        # A finished run is used again, if it is the same.
+        if not (place / RESULTS).exists():
+            check_run_folder(place)
     # Here, not on top: torch takes seconds to import, and the help does not need it.
     from graphmix.storage import runs as engine
     from graphmix.training.devices import choose_device
