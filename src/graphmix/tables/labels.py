@@ -119,7 +119,7 @@ def _missing_notes(table: Table, name: str) -> list[str]:
 
 
 def _doubtful_notes(name: str, sizes: Counter[str]) -> list[str]:
-    found = [word for word in sizes if word.lower() in _DOUBTFUL]
+    found = [word for word in sizes if word.lower() in _DOUBTFUL and not (word == "-" and "+" in sizes)]
     # Labels that are signs or -1, 0 and 1 are classes; otherwise -1 mostly means that there is none.
     if sizes.get(_UNLABELED) and len(sizes) > len({"-1", "0", "1"}) and _are_codes(sizes):
         found.append(_UNLABELED)
