@@ -28,7 +28,7 @@ from graphmix.cli.screen import (
     tell,
 )
 from graphmix.errors import ConfigError
-from graphmix.experiments.cells import Asked
+from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
 from graphmix.files import require_plain
@@ -85,21 +85,24 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
-    if given["epochs"] is not None and (note := few_epochs(usual)):
-        say(f"graphmix: {note}")
     for part in (folder, folder / "cells", folder / "work"):
         check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader, reproduce
 
+    load = loader(data_root, announce, limits)
+    # A graph that cannot be read is refused before the folder is made; one that can is not read again.
+    load(plan(spec, asked)[0])
+    if given["epochs"] is not None and (note := few_epochs(usual)):
+        say(f"graphmix: {note}")
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         (record,) = reproduce(
             [spec],
             asked,
             folder,
             device=device,
-            load=loader(data_root, announce, limits),
+            load=load,
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
