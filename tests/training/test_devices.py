@@ -88,7 +88,7 @@ def test_passes_shrink_as_trials_grow():
 def test_a_trial_that_cannot_fit_is_refused(monkeypatch):
     graph, _ = synthetic(nodes=500, features=100, seed=1)
     monkeypatch.setattr(devices, "free_memory", lambda _: 1000)
-    with pytest.raises(ConfigError, match="GiB"):
+    with pytest.raises(ConfigError, match="one trial needs about 929 KiB of memory, and cpu has 1000 bytes free"):
         devices.check_memory(graph, Config(), torch.device("cpu"))
 
 

@@ -2,7 +2,9 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +14,7 @@ from rich.text import Text
 
 from graphmix.cli.board import Board
 from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
+from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
     announce,
@@ -24,16 +27,19 @@ from graphmix.cli.screen import (
     say,
     tell,
 )
-from graphmix.errors import ConfigError, DataError
+from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
+from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import check_can_be_made
 from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
 from graphmix.training.settings import check_value
 
@@ -67,16 +73,20 @@ def select(
     from graphmix.data import is_file, resolve
 
     name = resolve(dataset)
-    if is_file(name) and not Path(name).is_file():
-        raise DataError(f"there is no file {name}")
+    if is_file(name):
+        require_files(Path(name))
+        require_plain(Path(name))
     limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
+    check_runs(replace(usual, trials=check_value("trials", trials, HYPERPARAMETERS["trials"])), _points(grid))
     spec = search_spec(
         name, grid, backbone=usual.backbone, reading=usual.reading, split=split, splits=splits, trials=trials
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
+    for part in (folder, folder / "cells", folder / "work"):
+        check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader, reproduce
@@ -146,6 +156,11 @@ def _grid_table(grid: Sequence[GridPoint], chosen: Choice, dataset: str) -> Tabl
             shown.append(Text(f"→ {text}", style="bold") if (alpha, gamma) == best else Text(text))
         table.add_row(f"{alpha:g}", *shown)
     return table
+
+
+def _points(grid: Mapping[str, Sequence[float]]) -> int:
+    """Return how many runs a search takes: one at each point, and the last."""
+    return prod(map(len, grid.values())) + 1
 
 
 def _values(name: str, hyperparameter: str, text: str) -> tuple[float, ...]:

@@ -13,6 +13,8 @@ BENCHMARK = "benchmark"
 DRAWN = (RANDOM, BALANCED, BENCHMARK)
 PER_CLASS = re.compile(r"([1-9][0-9]{0,8})-per-class")
 DRAWN_NAMES = ", ".join([*DRAWN, "K-per-class (such as 5-per-class)"])
+# The memory that each node of a split takes: three masks, and in training lists of nodes with labels and weights.
+NODE_BYTES = 3 + 20
 # Different splits of a run, as in the paper.
 SPLITS = 10
 

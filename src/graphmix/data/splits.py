@@ -15,8 +15,19 @@ from numpy.typing import NDArray
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.graph import Graph
 from graphmix.data.split import Split
-from graphmix.data.split_names import BALANCED, BENCHMARK, DRAWN_NAMES, PUBLIC, RANDOM, Sizes, check_split_name
+from graphmix.data.split_names import (
+    BALANCED,
+    BENCHMARK,
+    DRAWN_NAMES,
+    NODE_BYTES,
+    PUBLIC,
+    RANDOM,
+    Sizes,
+    check_split_name,
+)
 from graphmix.errors import DataError
+from graphmix.limits import as_size
+from graphmix.machine import available_memory
 
 # The benchmark's training and validation nodes per class, and the class size from which on these numbers apply.
 TRAINED, VALIDATED, LARGE = 20, 30, 100
@@ -69,6 +80,7 @@ def make_split(
         if public is None:
             raise DataError(f"{graph.name} has no public split; choose one of {DRAWN_NAMES}")
         return public
+    _check_memory(len(seeds), graph.num_nodes)
     drawn = tuple(_check_seed(seed) for seed in seeds)
     if not drawn:
         raise DataError("a split needs at least one seed")
@@ -184,6 +196,15 @@ def _labels(graph: Graph) -> NDArray[np.int64]:
 def _class_sizes(graph: Graph) -> NDArray[np.int64]:
     labels = _labels(graph)
     return np.bincount(labels[labels != UNKNOWN], minlength=graph.num_classes)
+
+
+def _check_memory(splits: int, nodes: int) -> None:
+    needed, free = NODE_BYTES * splits * nodes, available_memory()
+    if needed > free:
+        raise DataError(
+            f"{splits:,} splits of {nodes:,} nodes need at least {as_size(needed)} of memory ({as_size(free)} are free)"
+            "; lower `trials`, or use a public or saved split"
+        )
 
 
 def _check_seed(seed: int) -> int:

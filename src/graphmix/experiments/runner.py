@@ -25,6 +25,7 @@ from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
+from graphmix.training.estimates import check_runs
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ def reproduce(
     """
     choose_device(device)
     planned = [(spec, plan(spec, asked)) for spec in specs]
+    for _, cells in planned:
+        for config in {cell.config for cell in cells if cell.method is not None and fits(cell, asked.only)}:
+            check_runs(config)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -103,6 +107,9 @@ def reproduce(
     )
     with locked(folder):
         remove_temporary_files(folder / "cells")
+        # What is in the way of the last table is said before the first is computed.
+        for spec, _ in planned:
+            read_cells(folder, spec)
         return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
@@ -129,7 +136,7 @@ def _run(
     todo = [wants and outcome is None for wants, outcome in zip(wanted, held, strict=True)]
     entries = [entry(spec, cell, outcome, None) for cell, outcome in zip(cells, held, strict=True)]
     # The record keeps its earlier entries until new ones are computed, so that killing the run loses nothing.
-    before = read_cells(folder, spec, damaged_ok=asked.only is None)
+    before = read_cells(folder, spec)
     for place, cell in enumerate(cells):
         old = before.get((cell.row, cell.column, cell.reading))
         if old is not None and (todo[place] or not wanted[place]):

@@ -12,6 +12,7 @@ from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.headers import looks_like_cell
 from graphmix.tables.ids import TEXT, read_ids
+from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, counted, no_header, quoted, shortened, some_of
 
@@ -123,9 +124,10 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
     if len(sizes) == 1:
         raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed")
     if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
+        kind = kind_of_labels(sizes)
         raise DataError(
             f"{where} has {len(sizes):,} classes for {counted(labeled, 'labeled row')}; it looks like an id or a "
-            "number, not a class"
+            f"number, not a class{kind and f': it holds {kind}'}"
         )
     single = sorted(name for name, size in sizes.items() if size == 1)
     if not single:

@@ -1,15 +1,16 @@
 """Which device to train on, and how many trials at once."""
 
-import os
-
 import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
+from graphmix.limits import as_size
+from graphmix.machine import available_memory
 from graphmix.models.backbone import Footprint
-from graphmix.models.registry import NETWORKS, backbone_class
+from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
+from graphmix.training.estimates import FASTEST, Least, check_possible, least_of
 
 # On the CPU a batch pays off while its dropped-out features fit into the cache: about this many entries.
 _CPU_ENTRIES = 2**20
@@ -46,14 +47,26 @@ def check_chunk(chunk: int | None) -> None:
         raise ConfigError(f"`chunk` must be a whole number from 1 up, not {chunk}")
 
 
-def check_memory(graph: Graph, config: Config, device: torch.device) -> None:
-    """Raise ConfigError if not even one trial fits into memory."""
+def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_split: bool = True) -> None:
+    """Raise ConfigError if not even one trial fits into memory, or all of them cannot be trained within a year.
+
+    Args:
+        graph: the graph.
+        config: the hyperparameters.
+        device: where to train.
+        shared_split: whether all trials have the same split.
+    """
     needed, free = bytes_per_trial(graph, config), free_memory(device)
     if needed > free:
         raise ConfigError(
-            f"one trial needs about {needed / 2**30:,.0f} GiB, and {device} has {free / 2**30:,.0f} GiB free; lower "
-            "`hidden` or `epochs`, or use fewer features"
+            f"one trial needs about {as_size(needed)} of memory, and {device} has {as_size(free)} free; lower `hidden` "
+            "or `epochs`, or use fewer features"
         )
+    check_possible(
+        _least(graph, config, device, 0 if shared_split else graph.num_nodes),
+        config,
+        free=free_memory(torch.device("cpu")),
+    )
 
 
 def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
@@ -111,9 +124,22 @@ def free_memory(device: torch.device) -> int:
     """Return the free bytes of a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    if "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", ()):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 2**32  # macOS and Windows do not report it; a modest guess
+    return available_memory()
+
+
+def _least(graph: Graph, config: Config, device: torch.device, split_nodes: int) -> Least:
+    """Return the least that a run takes: its weights, and of its time one pass through the first layer."""
+    if config.backbone == CUSTOM:
+        return least_of(config, classes=graph.num_classes, split_nodes=split_nodes)
+    network = _footprint(graph, config)
+    entries = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+    return least_of(
+        config,
+        weights=network.hidden_width * (graph.num_features + network.logits_width),
+        classes=graph.num_classes,
+        split_nodes=split_nodes,
+        seconds_a_trial=network.hidden_width * entries / FASTEST[device.type],
+    )
 
 
 def _footprint(graph: Graph, config: Config) -> Footprint:

@@ -110,7 +110,7 @@ class Task:
                 f"the split has masks for {splits} trials, but `trials` is {config.trials}; make them equal"
             )
         check_edge_weights(graph, config)
-        check_memory(graph, config, torch.device(device))
+        check_memory(graph, config, torch.device(device), shared_split=splits == 1)
         graph, split = prepare(graph, config).to(device), split.to(device)
         labeled = Picks.build(split.train, graph.y)
         return cls(

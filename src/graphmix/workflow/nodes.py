@@ -16,7 +16,7 @@ from graphmix.tables.edges import EdgeTable, Matched, check_first_line, match, r
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.ids import TEXT
 from graphmix.tables.matching import alike_notes
-from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.nodes import NodeTable, read_nodes
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
@@ -30,7 +30,7 @@ from graphmix.workflow.problem import (
     given_split,
     graph_name,
 )
-from graphmix.workflow.roles import edge_roles, id_role, unused_columns, unused_labels
+from graphmix.workflow.roles import check_labels, copies, edge_roles, id_role, unused_columns, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _ID = ("id",)
@@ -63,7 +63,7 @@ class NodeProblem(Problem):
         table = read_nodes(
             nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
         )
-        notes = check_classes(table.labels, f"{table.table.name}: column {quoted(columns.label or '')}")
+        notes = check_labels(table.table, columns.label, table.labels)
         edge_table = _read_edges(edges, columns)
         _check_first_line(edge_table, table.ids, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
@@ -86,6 +86,7 @@ class NodeProblem(Problem):
             columns=replace(columns, id=table.id_column),
             id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             notes=tuple(dict.fromkeys(notes)),
+            warnings=tuple(copies(table.table, columns.label, table.labels, made["encoders"])),
             **made,
         )
 
