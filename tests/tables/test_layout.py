@@ -101,6 +101,13 @@ def test_cells_apart_by_several_spaces_are_named(write):
         read_table(write("a   b\n1   2\n10  3\n", "t.txt"))
 
 
+def test_a_title_above_the_header_is_named(write):
+    with pytest.raises(
+        DataError, match=r"^table.csv line 3 has 2 cells, .*; if it is the header, remove the lines above"
+    ):
+        read_table(write("My papers\n\nid,topic\n1,a\n"))
+
+
 def test_many_columns_do_not_take_long(write):
     names = [f"c{number}" for number in range(30_000)]
     assert len(read_table(write(",".join(names) + "\n" + ",".join("1" * 30_000) + "\n")).columns) == 30_000

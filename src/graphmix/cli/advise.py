@@ -63,6 +63,8 @@ def advise(
         tell("Everything has a label: there is nothing to label next.")
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
+        for note in advice.notes:
+            tell(f"· {note}")
     else:
         tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:

@@ -114,7 +114,8 @@ class CheckedText:
         except UnicodeDecodeError as error:
             raise DataError(self._undecodable(error)) from error
         except UnicodeError as error:
-            raise DataError(f"{self.path.name} is not {self.encoding}: {error}") from error
+            remedy = "`encoding` is that of all text tables, so save them in the same one"
+            raise DataError(f"{self.path.name} is not {self.encoding}: {error}; {remedy}") from error
 
     def _checked(self, piece: bytes, decoded: str) -> Iterator[bytes]:
         text = piece if self.is_utf8 else decoded.encode(UTF8, errors="replace")

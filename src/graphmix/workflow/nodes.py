@@ -72,7 +72,7 @@ class NodeProblem(Problem):
                 f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
                 f"column {quoted(table.id_column)}; `id`, `source` and `target` choose other columns"
             )
-        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table), *notes]
+        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table, columns.no_weight), *notes]
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()

@@ -31,13 +31,14 @@ def link_roles(links: LinkTable) -> str:
     return f"links are read from columns {' and '.join(map(quoted, links.ids))} of {links.table.name}"
 
 
-def unused_columns(edges: EdgeTable) -> list[str]:
-    """Note the columns of the edges that are not used."""
+def unused_columns(edges: EdgeTable, no_weight: bool) -> list[str]:
+    """Note the columns of the edges that are not used; with `no_weight` nobody looks for weights among them."""
     unused = [quoted(name) for name in (*edges.table.columns, *edges.table.ignored) if name not in edges.used]
     if not unused:
         return []
     verb = "are" if len(unused) > 1 else "is"
-    return [f"of the edges {some_of(unused, _NAMED)} {verb} not used; `weight` chooses a column of numbers as weights"]
+    hint = "" if no_weight else "; `weight` chooses a column of numbers as weights"
+    return [f"of the edges {some_of(unused, _NAMED)} {verb} not used{hint}"]
 
 
 def check_labels(table: Table, label: str | None, labels: Sequence[str | None]) -> list[str]:
