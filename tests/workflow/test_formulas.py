@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -28,7 +29,7 @@ def table(cells):
 
 
 def written(made, ending, separator, **options):
-    content = made._content(f".{ending}", escape if options.get("escape_formulas") else str).decode()
+    content = made.content(Path(f"o.{ending}"), **options).decode()
     return content, list(csv.reader(io.StringIO(content, newline=""), delimiter=separator))
 
 

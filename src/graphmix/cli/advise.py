@@ -68,7 +68,7 @@ def advise(
     else:
         tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:
-        for note in formula_notes(out, advice.label_next, advice.suspects, escape_formulas=escape_formulas):
+        for note in formula_notes(out / FILES[0], advice.label_next, advice.suspects, escape_formulas=escape_formulas):
             tell(f"· {note}")
         tell(f"Tables written to {out}")
 
