@@ -173,6 +173,17 @@ def test_links_without_nodes_take_every_text_for_a_user():
     assert placed.spellings == ({}, {})
 
 
+def test_links_with_a_space_after_every_comma():
+    placed = place_users(links(source=["a", "b", "c"], target=[" b", " c", " d"]), [], None)
+    assert placed.ids == ["a", "b", "c", " d"]
+    assert placed.ends.tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert placed.spellings == ({}, {0: " b", 1: " c"})
+    assert placed.notes == ["edges: ids are read without outer spaces where that matches the ids of the nodes"]
+    # One cell without a space: they are not the file's layout.
+    placed = place_users(links(source=["a", "b", "c"], target=[" b", " c", "d"]), [], None)
+    assert placed.ids == ["a", "b", "c", " b", " c", "d"]
+
+
 def test_a_link_to_nobody_and_a_link_to_two():
     with pytest.raises(DataError, match=r"row 2 of edges: 'd' is not among the nodes of users.csv"):
         place_users(links(source=["a", "d"], target=["a", "a"]), ["a"], "users.csv")

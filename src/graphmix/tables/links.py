@@ -111,6 +111,7 @@ def place_users(links: LinkTable, known: list[str], nodes: str | None) -> Placed
     Raises:
         DataError: the table lacks a user, or the id of a link may mean two users.
     """
+    known = known or _plain_users(links)
     place = np.full(len(links.users), -1)
     notes: list[str] = []
     for (column, ids), end in zip(links.ids.items(), links.ends, strict=True):
@@ -127,3 +128,15 @@ def place_users(links: LinkTable, known: list[str], nodes: str | None) -> Placed
         {link: links.users[end[link]] for link in np.flatnonzero(respelled[end]).tolist()} for end in links.ends
     )
     return Placed(every, place[links.ends], (source, target), list(dict.fromkeys(notes)))
+
+
+def _plain_users(links: LinkTable) -> list[str]:
+    """Return the users of one end if every id of the other end, and none of this one, has outer spaces.
+
+    Then the spaces belong to the layout of the file, as after `, `, and the ids of the other end are read without them.
+    """
+    is_spaced = np.array([name != name.strip() for name in links.users], bool)[links.ends]
+    for end, other in ((0, 1), (1, 0)):
+        if is_spaced[other].all() and not is_spaced[end].any():
+            return list(dict.fromkeys(links.users[user] for user in links.ends[end]))
+    return []
