@@ -134,6 +134,12 @@ def test_other_endings_are_named_with_the_way_out(write, name, what):
     assert ".csv, .tsv, .txt" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_an_empty_file_is_said_to_be_empty(write, name):
+    with pytest.raises(DataError, match=f"{name} is empty$"):
+        read_table(write(b"", name))
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_a_mark_is_named_and_read(write, encoding):
     path = write("a,b\n1,2\n".encode(encoding))

@@ -171,7 +171,7 @@ def test_what_is_wrong_is_named(stored, columns, message):
         stored(columns)
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PAR1" + b"\0" * 40 + b"PAR1"])
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"PAR1" + b"\0" * 40 + b"PAR1"])
 def test_what_is_not_parquet_is_named(write, content):
     with pytest.raises(DataError, match=r"t.parquet is not a Parquet file that can be read: "):
         read_table(write(content, "t.parquet"))

@@ -15,6 +15,7 @@ import numpy as np
 from graphmix.errors import DataError
 from graphmix.limits import Limits, as_size
 from graphmix.tables.reading import UTF8
+from graphmix.tables.table import shortened
 
 PIECE = 2**20
 # Larger rows are refused, unless a user sets another limit.
@@ -41,7 +42,7 @@ class CheckedText:
             "a".encode(encoding)
             self._decoder = codecs.getincrementaldecoder(encoding)()
         except (LookupError, ValueError) as error:
-            raise DataError(f"there is no encoding {encoding!r}; try utf-8, latin-1 or utf-16") from error
+            raise DataError(f"there is no encoding {shortened(encoding)}; try utf-8, latin-1 or utf-16") from error
         self.path, self.encoding, self.largest = path, encoding, largest
         self.is_utf8 = codecs.lookup(encoding).name == UTF8
         self.is_whole = False

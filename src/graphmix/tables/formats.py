@@ -102,13 +102,15 @@ def refuse_other_format(path: Path, ending: str, is_gzipped: bool) -> None:
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
+    if not head:
+        raise DataError(f"{path} is empty")
     found = _format_of(head)
     if is_gzipped and found is _GZIP:
         found = _format_of(_unpacked(path))
         if found is None:
             return
         raise DataError(f"{path} contains {found.what}; unpack it, then {found.remedy}")
-    if found is None and is_gzipped and head:
+    if found is None and is_gzipped:
         raise DataError(f"{path} is not a gzip file, whatever its name says; rename it without .gz")
     if found is _GZIP and ending in PARQUET:
         raise DataError(f"{path} is a gzip file, whatever its name says; unpack it")

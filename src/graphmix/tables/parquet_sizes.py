@@ -8,6 +8,7 @@ from typing import Any
 from graphmix.errors import DataError
 from graphmix.limits import Limits, as_size, check_count, check_unpacked
 from graphmix.tables.sizes import large_cell
+from graphmix.tables.table import quoted
 
 # What a number takes, and the offset of a text.
 _WIDTH = 8
@@ -72,8 +73,8 @@ class ParquetSizes:
         if is_text and chunk.total_uncompressed_size > self._limit.cell * max(rows, 1):
             most = as_size(self._limit.cell)
             raise DataError(
-                f"{self._path}: column {chunk.path_in_schema!r} has cells larger than {most}, the limit; shorten them, "
-                f"or raise the limit with `limit` cell={chunk.total_uncompressed_size}"
+                f"{self._path}: column {quoted(chunk.path_in_schema)} has cells larger than {most}, the limit; shorten "
+                f"them, or raise the limit with `limit` cell={chunk.total_uncompressed_size}"
             )
 
     def _repeated(self, path: str) -> int:

@@ -12,6 +12,7 @@ import torch
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
 from graphmix.tables.files import checksum, is_path, limited
+from graphmix.tables.table import quoted
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.estimates import check_runs
@@ -222,7 +223,9 @@ def _with_label(columns: Columns, label: str | None) -> Columns:
     if label is None:
         return columns
     if columns.label not in (None, label):
-        raise ConfigError(f"`label` is {label!r}, but the columns say {columns.label!r}; give it once")
+        raise ConfigError(
+            f"`label` is {quoted(label)}, but the columns say {quoted(columns.label or '')}; give it once"
+        )
     return replace(columns, label=label)
 
 
