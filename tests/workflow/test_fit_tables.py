@@ -78,7 +78,7 @@ def test_advice_with_ids_and_reasons(model):
     assert len(advice.label_next) == 4
     unlabeled = {row["id"] for row in rows() if not row["topic"]}
     assert set(advice.label_next.columns["id"]) <= unlabeled
-    assert all("neighbours" in reason for reason in advice.label_next.columns["reason"])
+    assert all("its label informs" in reason for reason in advice.label_next.columns["reason"])
     assert set(advice.suspects.columns["id"]).isdisjoint(unlabeled)
     assert list(advice.suspects.to_pandas().columns)[:3] == ["id", "label", "suggested"]
     with pytest.raises(ConfigError, match="`count` must be at least 1"):

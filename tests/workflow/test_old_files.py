@@ -20,6 +20,9 @@ from small_tables import fit_tables, tree, write_edges, write_nodes
 OLD = Path(__file__).parents[1] / "old_files"
 MODELS = {"model-folds": NodeProblem, "model-split": NodeProblem, "model-links": LinkProblem}
 
+# Five of six held-out labels right do not reach 90 %. That made all predictions abstain; now six labels are too few.
+NOW = {"model-folds": {"abstain": "false"}}
+
 
 def read(path):
     with path.open(newline="") as file:
@@ -41,7 +44,7 @@ def same(found, expected):
 def test_a_model_of_format_1_predicts_what_it_did(tmp_path, name):
     result = command("predict", OLD / name, "--all", "-o", tmp_path / "out.csv")
     assert result.returncode == 0, result.stderr
-    expected = read(OLD / f"{name}.predicted.csv")
+    expected = [row | NOW.get(name, {}) for row in read(OLD / f"{name}.predicted.csv")]
     # Older versions put an apostrophe before sets that begin with a sign.
     same(read(tmp_path / "out.csv"), [row | {"set": row["set"].removeprefix("'")} for row in expected])
 
