@@ -16,13 +16,17 @@ def score(predictions: Path, answers: Path) -> str:
     with answers.open(newline="", encoding="utf-8") as stream:
         right = dict(list(csv.reader(stream))[1:])
     with predictions.open(newline="", encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["id"] in right]
+        # The first column holds the ids, under the name that the table of nodes gives them.
+        rows = [{"id": next(iter(row.values())), **row} for row in csv.DictReader(stream)]
+    rows = [row for row in rows if row["id"] in right]
     if not rows:
         sys.exit(f"{predictions} and {answers} have no id in common")
     kept = [row for row in rows if row["abstain"] == "false"]
     hits = sum(row["predicted"] == right[row["id"]] for row in rows)
     kept_hits = sum(row["predicted"] == right[row["id"]] for row in kept)
-    covered = sum(right[row["id"]] in row["set"].split(";") for row in rows)
+    # A set is a row of CSV that is separated by semicolons.
+    sets = csv.reader((row["set"] for row in rows), delimiter=";")
+    covered = sum(right[row["id"]] in held for row, held in zip(rows, sets, strict=True))
     lines = [
         f"right on {hits / len(rows):.1%} of {len(rows):,}",
         f"right on {kept_hits / max(len(kept), 1):.1%} of the {len(kept):,} that do not abstain",

@@ -1,6 +1,8 @@
 """Files: which may be read, which may be written, and writes that happen whole or not at all."""
 
+import contextlib
 import errno
+import glob
 import os
 import stat
 import tempfile
@@ -22,8 +24,10 @@ def other_kind(path: Path) -> str | None:
     """What a path leads to if that is not a plain file: "a pipe", "a device", "a folder"; None if plain or missing."""
     try:
         mode = path.stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except ValueError as error:  # a name with a NUL, which no system has
+        raise OSError(errno.EINVAL, "it is not a name of a file", str(path)) from error
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "not a plain file")
 
 
@@ -40,7 +44,14 @@ def require_plain(path: Path) -> None:
         raise DataError(f"{path} is {kind}; only plain files are read, so copy it into a file first")
 
 
-def check_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False, parameter: str = "out") -> None:
+def check_output(
+    path: Path,
+    *,
+    inputs: Iterable[Path | None] = (),
+    force: bool = False,
+    parameter: str = "out",
+    later: Path | None = None,
+) -> None:
     """Check, before anything slow begins, that a file may be written.
 
     Args:
@@ -48,29 +59,49 @@ def check_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False
         inputs: what the same command reads; missing ones do not matter.
         force: whether an existing file may be replaced.
         parameter: the parameter that names the file, for messages.
+        later: a folder that will have been made by then.
 
     Raises:
         ConfigError: the file is one of the inputs, exists without `force`, is not a plain file, or its folder is
             missing or cannot be written.
     """
-    if any(_is_same(path, each) for each in inputs):
-        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+    try:
+        _check_output(path, [each for each in inputs if each is not None], force, parameter, later)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another `{parameter}`") from error
+
+
+def _check_output(path: Path, inputs: list[Path], force: bool, parameter: str, later: Path | None) -> None:
+    check_not_read(path, inputs, parameter)
     if kind := other_kind(path):
         raise ConfigError(f"{path} is {kind}, which is never replaced; choose another `{parameter}`")
     if path.exists() and not force:
         raise ConfigError(f"{path} exists already; choose another `{parameter}`, or use `force` to replace it")
-    parent = path.resolve().parent
+    parent = _real(path).parent
+    if later is not None and parent == _real(later) and not parent.exists():
+        return
     if not parent.is_dir():
         raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another `{parameter}`")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ConfigError(f"{path}: the folder {path.parent} cannot be written; choose another `{parameter}`")
 
 
+def check_not_read(path: Path, inputs: Iterable[Path], parameter: str) -> None:
+    """Raise ConfigError if a file to write is one of the files that are read, under whatever name."""
+    if any(_is_same(path, each) for each in inputs):
+        raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
+
+
 def _is_same(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
-    except OSError:  # one of them is missing
-        return path.resolve() == other.resolve()
+    except (OSError, ValueError):  # one of them is missing
+        return _real(path) == _real(other)
+
+
+def _real(path: Path) -> Path:
+    # Path.resolve raises RuntimeError for links that lead in a circle; looking at the file then says so.
+    return Path(os.path.realpath(path))
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -81,12 +112,14 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         OSError: the file cannot be written, or is a pipe, a device or the like, which is never replaced.
     """
-    path = path.resolve()
+    path = _real(path)
     if kind := other_kind(path):
         raise OSError(errno.EEXIST, f"it is {kind}, which is never replaced", str(path))
-    # A temporary file in the same folder, so that the final rename cannot cross file systems.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    part = Path(name)
+    # A temporary file in the same folder, so that the final rename cannot cross file systems. Its name is not longer
+    # than a system allows where that of the file is not.
+    prefix = f".{path.name[:40]}."
+    _remove_abandoned(path.parent, prefix)
+    handle, part = _make_held(path.parent, prefix)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -97,6 +130,39 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         # Already renamed if the write succeeded.
         part.unlink(missing_ok=True)
+
+
+def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
+    """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=".part")
+        _lock(handle, wait=True)
+        # Another process may have taken it for abandoned before it was locked.
+        if os.fstat(handle).st_nlink:
+            return handle, Path(name)
+        os.close(handle)
+
+
+def _remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove the temporary files that killed writes of the same file have left."""
+    for part in folder.glob(f"{glob.escape(prefix)}*.part"):
+        # Somebody else may remove it first, or own it.
+        with contextlib.suppress(OSError), part.open("rb") as stream:
+            if _lock(stream.fileno(), wait=False):
+                part.unlink()
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock an open file; False if another process has locked it, or if the system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # taken, or a file system without locks
+        return False
+    return True
 
 
 def remove_temporary_files(folder: Path) -> None:

@@ -1,10 +1,10 @@
 """Try bad inputs against every command.
 
-    PYTHONPATH=src:tests python -m bad_inputs --cases 10000 --workers 2     try cases 0 to 9,999
+    PYTHONPATH=src:tests python -m bad_inputs --cases 10000 --kills 100     try cases 0 to 9,999, and kill 100 commands
     PYTHONPATH=src:tests python -m bad_inputs --only 1234 --keep /tmp/1234  try one again, and keep its folder
 
-A case is always the same for its number and its seed, but for the moment of a signal. What is printed is a line for each case that
-has a fault, and the counts; `--out` gets the counts as JSON.
+A case is always the same for its number and its seed, but for the moment of a signal. Each case with a fault is
+printed, and the counts; `--out` gets the counts as JSON. It ends with exit code 1 if there was a fault.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bad_inputs import stock
 from bad_inputs.judge import Fault
+from bad_inputs.kills import count_kills, kill_all
 from bad_inputs.trying import Counts, Outcome, remove, try_all, try_case
 
 
@@ -28,19 +29,26 @@ def main() -> None:
     """Read the options, try the cases, print what came out."""
     options = _parse()
     began = time.monotonic()
-    counts = Counts()
+    counts, kills = Counts(), []
     with scratch() as root:
         stock.make(root / "stock")
         for outcome in _tried(options, root):
             counts.add(outcome)
-            if outcome.faults or options.only is not None or options.verbose:
-                print(_line(outcome), flush=True)  # noqa: T201
+            if outcome.faults or options.only is not None:
+                print(_line(outcome), flush=True)
         if options.keep is not None:
             shutil.copytree(root / "case", options.keep, symlinks=True, ignore=_without_pipes)
-    print(json.dumps(counts.to_json(), indent=1), f"{time.monotonic() - began:.0f} s")  # noqa: T201
+        for kill in kill_all(options.kills, options.seed, root / "killed", root / "stock") if options.kills else ():
+            kills.append(kill)
+            if kill.fault is not None:
+                print(kill, flush=True)
+    found = {"seed": options.seed, **counts.to_json(), "killed": count_kills(kills)}
+    found |= {"seconds": round(time.monotonic() - began)}
+    text = json.dumps(found, indent=1)
+    print(text)
     if options.out is not None:
-        options.out.write_text(json.dumps(counts.to_json(), indent=1) + "\n")
-    sys.exit(any(counts.faults.values()))
+        options.out.write_text(f"{text}\n")
+    sys.exit(any(counts.faults.values()) or any(kill.fault for kill in kills))
 
 
 @contextmanager
@@ -95,32 +103,38 @@ def _tried(options: argparse.Namespace, root: Path) -> Iterator[Outcome]:
     if options.only is not None:
         yield try_case(options.only, options.seed, root / "case", root / "stock")
         return
-    yield from in_parallel(list(range(options.first, options.first + options.cases)), options.seed, root, options.workers)
+    yield from in_parallel(
+        list(range(options.first, options.first + options.cases)), options.seed, root, options.workers
+    )
 
 
 def _line(outcome: Outcome) -> str:
     faults = "; ".join(f"{fault.kind}: {fault.details[:300]!r}" for fault in outcome.faults) or "fine"
     words = " ".join(outcome.arguments)[:300]
     return (
-        f"#{outcome.number} {outcome.kind}: {faults}\n    what: {ascii(outcome.what[:300])}\n    graphmix {ascii(words)}\n"
-        f"    exit {outcome.code} after {outcome.seconds:.2f} s: {ascii(outcome.said[:400])}"
+        f"#{outcome.number} {outcome.kind}: {faults}\n    what: {outcome.what[:300]!a}\n    graphmix {words!a}\n"
+        f"    exit {outcome.code} after {outcome.seconds:.2f} s: {outcome.said[:400]!a}"
     )
 
 
 def _without_pipes(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if not (path := Path(folder) / name).is_symlink() and not path.is_file() and not path.is_dir()]
+    return [
+        name
+        for name in names
+        if not (path := Path(folder) / name).is_symlink() and not path.is_file() and not path.is_dir()
+    ]
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=int)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--verbose", action="store_true")
     return parser.parse_args()
 
 

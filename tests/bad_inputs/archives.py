@@ -28,9 +28,16 @@ def npz(place: Place) -> Case:
     path.write_bytes(content)
     if rng.random() < 0.05:
         how = replace_file(rng, path)
-    given = ["select", name, *QUICK, *_SELECT] if rng.random() < 0.15 else ["train", name, *QUICK, "--no-report", "--out", "out"]
+    given = (
+        ["select", name, *QUICK, *_SELECT]
+        if rng.random() < 0.15
+        else ["train", name, *QUICK, "--no-report", "--out", "out"]
+    )
     if given[0] == "train" and rng.random() < 0.15:
-        given += ["--split", rng.choice(["public", "random", "5-per-class", "99-per-class", "0-per-class", "balanced", name, "x.npz"])]
+        given += [
+            "--split",
+            rng.choice(["public", "random", "5-per-class", "99-per-class", "0-per-class", "balanced", name, "x.npz"]),
+        ]
     return Case(what="; ".join([*what, how]), arguments=tuple(given), writes=("out",))
 
 
@@ -41,7 +48,9 @@ def _change(rng: Random, held: dict[str, Any]) -> str:
     last = array.size - 1
     ways: dict[str, Any] = {
         "missing": lambda: held.pop(name),
-        "another type": lambda: array.astype(rng.choice(["float16", "complex64", "int8", "U8", "S4", "bool", "float64", "uint64"])),
+        "another type": lambda: array.astype(
+            rng.choice(["float16", "complex64", "int8", "U8", "S4", "bool", "float64", "uint64"])
+        ),
         "object": lambda: np.array([{"a": 1}, None], dtype=object),
         "a scalar": lambda: np.array(rng.choice([0, -1, 2**40, 1.5])),
         "empty": lambda: array[:0],

@@ -27,9 +27,15 @@ def write(drawer: "Drawer", columns: "Columns", path: Path) -> None:
             arrays[name] = _typed(rng.choice([*_ID_TYPES, *_OTHER_TYPES]), cells) or arrays[name]
     names = list(arrays)
     if drawer.odd("names of Parquet columns"):
-        names[rng.randrange(len(names))] = rng.choice([names[0], "", "a.b", "x" * 100_000, "\x1b[31m", "__index_level_0__"])
+        names[rng.randrange(len(names))] = rng.choice(
+            [names[0], "", "a.b", "x" * 100_000, "\x1b[31m", "__index_level_0__"]
+        )
     table = pa.table(list(arrays.values()), names=names)
-    options = {"compression": rng.choice(_CODECS), "row_group_size": rng.choice([None, 3]), "use_dictionary": rng.random() < 0.7}
+    options = {
+        "compression": rng.choice(_CODECS),
+        "row_group_size": rng.choice([None, 3]),
+        "use_dictionary": rng.random() < 0.7,
+    }
     parquet.write_table(table, path, **options)
 
 

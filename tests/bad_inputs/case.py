@@ -9,6 +9,8 @@ from random import Random
 KEPT, FULL, CLOSED, GONE, TERMINAL = "kept", "full", "closed", "gone", "terminal"
 # What every case may end with: done, or refused with one sentence.
 DONE, REFUSED = 0, 2
+# Among what a command may write: it was told to write into the current folder.
+EVERYWHERE = "."
 # Not root, and known to no /etc/passwd.
 NOBODY = 54_321
 
@@ -22,12 +24,14 @@ class Ids:
         rows: for each row the text of its ids: one for a node, two for a link.
         model: the model's folder, whose graph must have these `edges`; None to leave it.
         edges: pairs of row numbers, the smaller first; None if the generator does not know.
+        weighted: whether edges have weights; those of weight 0 may be left out.
     """
 
     file: str
     rows: list[tuple[str, ...]]
     model: str | None = None
     edges: set[tuple[int, int]] | None = None
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Case:
     Attributes:
         what: a few words, for people.
         arguments: of the command; bytes that are not UTF-8 as `os.fsdecode` writes them.
-        writes: paths in the folder that the command may make and, if it succeeds, change.
+        writes: paths in the folder that the command may make and, if it succeeds, change; with `EVERYWHERE`, it may
+            make any.
         codes: the exit codes that are right.
         keeps: whether a refusal may leave what the command owns, as a run that can be resumed.
         ids: what the predictions must name; None where nobody can know.

@@ -37,9 +37,11 @@ def damaged_bytes(rng: Random, content: bytes) -> tuple[str, bytes]:
         "a NUL byte": lambda: content[:place] + b"\0" + content[place:],
         "UTF-16": lambda: content.decode("latin-1").encode("utf-16"),
         "a byte-order mark": lambda: b"\xef\xbb\xbf" + content,
-        "gzipped": lambda: gzip.compress(content),
+        "gzipped": lambda: gzip.compress(content, mtime=0),
         "an HTML page": lambda: b"<!DOCTYPE html><html><body>404 Not Found</body></html>",
-        "a pickle": lambda: b"\x80\x04\x95\x1c\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.",
+        "a pickle": lambda: (
+            b"\x80\x04\x95\x1c\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R."
+        ),
         "a zip": lambda: b"PK\x03\x04" + rng.randbytes(60),
     }
     how = rng.choice(list(ways))
@@ -113,7 +115,25 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def odd_value(rng: Random, held: Any) -> Any:
     """A JSON value in the place of another: of another type, out of range, or nearly the same."""
-    options: list[Any] = [None, True, False, 0, -1, 1, 2**63, 10**30, 1e308, -1.5, "", "x", [], {}, [[]], [None], {"a": 1}]
+    options: list[Any] = [
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2**63,
+        10**30,
+        1e308,
+        -1.5,
+        "",
+        "x",
+        [],
+        {},
+        [[]],
+        [None],
+        {"a": 1},
+    ]
     options += [rng.choice(ODD), rng.choice(NUMBERS), odd_text(rng), float("nan"), float("inf"), "\ud800"]
     if isinstance(held, bool):
         options += [not held, int(held)]
@@ -124,7 +144,12 @@ def odd_value(rng: Random, held: Any) -> Any:
     elif isinstance(held, list):
         options += [held[:-1], held * 2, held[::-1], [*held, None], [*held, *held[:1]], dict(enumerate(held[:3]))]
     elif isinstance(held, dict):
-        options += [list(held), {**held, "more": 1}, dict(list(held.items())[1:]), {key.upper(): held[key] for key in held}]
+        options += [
+            list(held),
+            {**held, "more": 1},
+            dict(list(held.items())[1:]),
+            {key.upper(): held[key] for key in held},
+        ]
     return rng.choice(options)
 
 
@@ -184,8 +209,12 @@ def damaged_tensors(rng: Random, content: bytes) -> tuple[str, bytes]:
     held = header[name]
     shape, kind = held["shape"], held["dtype"]
     ways: dict[str, Callable[[], None]] = {
-        "another type": lambda: held.update(dtype=rng.choice(["F16", "F64", "I8", "U8", "BOOL", "I64", "F32", "X9", "BF16"])),
-        "another shape": lambda: held.update(shape=rng.choice([[], [0], [1], [2**62], [-1], shape[::-1], [*shape, 1], [1, *shape]])),
+        "another type": lambda: held.update(
+            dtype=rng.choice(["F16", "F64", "I8", "U8", "BOOL", "I64", "F32", "X9", "BF16"])
+        ),
+        "another shape": lambda: held.update(
+            shape=rng.choice([[], [0], [1], [2**62], [-1], shape[::-1], [*shape, 1], [1, *shape]])
+        ),
         "other offsets": lambda: held.update(data_offsets=[rng.randrange(9), rng.choice([0, 8, len(body), 2**40])]),
         "a tensor less": lambda: header.pop(name) and None,
         "a tensor more": lambda: header.update({name + "x": held}),
@@ -207,7 +236,12 @@ def _other_values(rng: Random, body: bytes, begin: int, end: int, kind: str) -> 
     """Put extreme numbers into a tensor: indices out of range, NaN, infinity."""
     extremes = {
         "F32": [b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f", b"\xff\xff\x7f\xff", b"\x00\x00\x00\x00"],
-        "I64": [(-1).to_bytes(8, "little", signed=True), (2**62).to_bytes(8, "little"), bytes(8), (10**6).to_bytes(8, "little")],
+        "I64": [
+            (-1).to_bytes(8, "little", signed=True),
+            (2**62).to_bytes(8, "little"),
+            bytes(8),
+            (10**6).to_bytes(8, "little"),
+        ],
     }.get(kind, [b"\xff", b"\x00", b"\x02"])
     value = rng.choice(extremes)
     count = (end - begin) // len(value)
@@ -223,7 +257,9 @@ def zip_of(rng: Random, members: dict[str, bytes]) -> tuple[str, bytes]:
     import io
 
     sink = io.BytesIO()
-    how = rng.choice(["as it is", "compressed", "a member twice", "many members", "odd names", "a comment", "encrypted"])
+    how = rng.choice(
+        ["as it is", "compressed", "a member twice", "many members", "odd names", "a comment", "encrypted"]
+    )
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED if how == "compressed" else zipfile.ZIP_STORED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)

@@ -8,7 +8,19 @@ from bad_inputs.damage import damaged_bytes, replace_file
 from bad_inputs.stock import QUICK
 from bad_inputs.words import NAMES, odd_text
 
-_NAMES = ("cora", "Cora", "CITESEER", "pubmed", "cora-full", "cora_full", "coauthor-cs", "bitcoin-alpha", "bitcoin-otc", "synthetic", "corra")
+_NAMES = (
+    "cora",
+    "Cora",
+    "CITESEER",
+    "pubmed",
+    "cora-full",
+    "cora_full",
+    "coauthor-cs",
+    "bitcoin-alpha",
+    "bitcoin-otc",
+    "synthetic",
+    "corra",
+)
 
 
 def datasets(place: Place) -> Case:
@@ -33,8 +45,19 @@ def datasets(place: Place) -> Case:
     elif style < 0.9:
         root.mkdir()
     stock.copy(place.stock, place.work, "graph.npz")
-    given = rng.choice([("data", "list"), ("data", "get", name), ("data", "get", name), ("train", name, *QUICK, "--no-report", "--out", "out")])
-    path = rng.choice([str(root), str(root.relative_to(place.work)), "nowhere", "graph.npz", "", "~nobody-of-that-name"]) if style > 0.6 else str(root)
+    given = rng.choice(
+        [
+            ("data", "list"),
+            ("data", "get", name),
+            ("data", "get", name),
+            ("train", name, *QUICK, "--no-report", "--out", "out"),
+        ]
+    )
+    path = (
+        rng.choice([str(root), str(root.relative_to(place.work)), "nowhere", "graph.npz", "", "~nobody-of-that-name"])
+        if style > 0.6
+        else str(root)
+    )
     return Case(
         what=f"{name[:40]!r}; {'; '.join(what[:3]) or Path(path).name!r}",
         arguments=(*given, "--data-root", path),

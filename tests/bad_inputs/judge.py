@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bad_inputs.case import KEPT, REFUSED, Case
+from bad_inputs.case import EVERYWHERE, KEPT, REFUSED, Case
 from bad_inputs.server import Ended
 from bad_inputs.snapshot import Snapshot
 
@@ -23,10 +23,12 @@ FAULTS = (TRACEBACK, WRONG_CODE, NO_END, OVERWRITTEN, WRONG_IDS, LEFTOVER, INTER
 
 _INTERNAL_CODE, _LONGEST = 70, 2000
 # Signs that Python itself spoke.
-_PYTHON = re.compile(r"Traceback \(most recent|Exception ignored|Fatal Python error|^\w+Warning:|: \w+Warning: ", re.MULTILINE)
+_PYTHON = re.compile(
+    r"Traceback \(most recent|Exception ignored|Fatal Python error|^\w+Warning:|: \w+Warning: ", re.MULTILINE
+)
 # What a command may say before it finds out that it must refuse.
 _NOTE = re.compile(
-    r"graphmix: (with --epochs|no report was written|the loss of )|training |running |· |! |\[\d+/\d+\]|.*running on the built-in synthetic"
+    r"graphmix: (with --epochs|no report was written|the loss of )|training |· |! |\[\d+/\d+\]|.*built-in synthetic"
 )
 # A folder that torch makes for itself when its compiler is imported.
 _TORCH = re.compile(r"tmp/torchinductor_\w+")
@@ -42,7 +44,9 @@ class Fault:
     details: str
 
 
-def judge(case: Case, ended: Ended, before: Snapshot, after: Snapshot, wrong_ids: Callable[[], str | None]) -> list[Fault]:
+def judge(
+    case: Case, ended: Ended, before: Snapshot, after: Snapshot, wrong_ids: Callable[[], str | None]
+) -> list[Fault]:
     """Return the faults of an ended command; `wrong_ids` reads its predictions if it succeeded."""
     if ended.code is None:
         return [Fault(NO_END, "killed"), *_files(case, ended, before, after)]
@@ -62,7 +66,8 @@ def _code(case: Case, ended: Ended) -> list[Fault]:
 
 def _said(case: Case, ended: Ended) -> list[Fault]:
     found = []
-    shown, told = _text(ended.stdout), _text(ended.stderr)
+    encoding = (case.environment.get("PYTHONIOENCODING") or "utf-8").partition(":")[0]
+    shown, told = _text(ended.stdout, encoding), _text(ended.stderr, encoding)
     for text in (shown, told):
         if sign := _PYTHON.search(text):
             found.append(Fault(TRACEBACK, text[sign.start() : sign.start() + 300]))
@@ -95,12 +100,12 @@ def _files(case: Case, ended: Ended, before: Snapshot, after: Snapshot) -> list[
     for path, was in before.items():
         allowed = not refused and _is_under(path, places)
         if after.get(path) != was and not allowed:
-            found.append(Fault(OVERWRITTEN, f"{ascii(path)}: {was} became {after.get(path)}"))
+            found.append(Fault(OVERWRITTEN, f"{path!a}: {was} became {after.get(path)}"))
     killed = ended.code is None or ended.code < 0
     for path in sorted(after.keys() - before.keys()):
         if _TORCH.fullmatch(path) or (ended.code == _INTERNAL_CODE and path.startswith("home/")):
             continue
-        allowed = not refused and _is_under(path, places)
+        allowed = not refused and (EVERYWHERE in case.writes or _is_under(path, places))
         if not allowed or (_TEMPORARY.search(path) and not killed):
             found.append(Fault(LEFTOVER, ascii(path)))
     return found[:3]
@@ -111,11 +116,9 @@ def _is_under(path: str, places: tuple[str, ...]) -> bool:
     return any(f"{path}/".startswith(f"{place}/") or place.startswith(f"{path}/") for place in places)
 
 
-def _text(said: bytes) -> str:
-    return said.decode("utf-8", errors="replace")
+def _text(said: bytes, encoding: str = "utf-8") -> str:
+    return said.decode(encoding, errors="replace")
 
 
 def _is_control(letter: str) -> bool:
     return letter != "\n" and unicodedata.category(letter) in ("Cc", "Cf") and letter not in "\u200c\u200d"
-
-

@@ -1,4 +1,4 @@
-"""Commands that are killed at a random moment, and then run again: the end must be the same, byte by byte, times aside."""
+"""Commands that are killed at a random moment and run again: the end must be the same, byte by byte, times aside."""
 
 import json
 import os
@@ -96,13 +96,15 @@ def _kill(name: str, number: int, seed: int, folder: Path, stocked: Path, known:
     case = _prepare(name, folder, stocked)
     before = set(_files(folder / "work"))
     # By the clock, or when a file is all written but has not its name yet.
-    moment: float = rng.random() * known.seconds if rng.random() < 0.5 else rng.randint(1, len(known.files) - len(before) + 8)
+    moment: float = (
+        rng.random() * known.seconds if rng.random() < 0.5 else rng.randint(1, len(known.files) - len(before) + 8)
+    )
     ended = server.run(replace(case, moment=(signal.SIGKILL, moment)), folder)
     if ended.code != -signal.SIGKILL:
         return None
     held = _files(folder / "work")
     left = "nothing" if held.keys() == before else "all of it" if held == known.files else "a part"
-    fault = _half_written(folder / "work") or _run_again(name, case, folder, known)
+    fault = None if left == "all of it" else _half_written(folder / "work") or _run_again(name, case, folder, known)
     return Killed(number, name, f"{moment:.3f} s" if isinstance(moment, float) else f"file {moment}", left, fault)
 
 

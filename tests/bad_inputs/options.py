@@ -1,22 +1,31 @@
 """Options of every command: wrong types, extremes, repeated, contradictory, control characters."""
 
 import functools
+import itertools
 import os
 from random import Random
 from typing import Any
 
 from bad_inputs import stock
-from bad_inputs.case import Case, Place
+from bad_inputs.case import EVERYWHERE, Case, Place
 from bad_inputs.stock import FIT, NODES, QUICK
 from bad_inputs.words import NAMES, NUMBERS, long_text, odd_text
 
 # What each command is given besides, so that it ends soon, and what it writes.
 _BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
-    "fit": ((*NODES, *FIT, "--methods", "label-propagation", "--no-report", "--out", "out"), ("nodes.csv", "edges.csv"), ("out",)),
+    "fit": (
+        (*NODES, *FIT, "--methods", "label-propagation", "--no-report", "--out", "out"),
+        ("nodes.csv", "edges.csv"),
+        ("out",),
+    ),
     "predict": (("model", "--out", "out.csv"), ("model",), ("out.csv",)),
     "advise": (("model", "--device", "cpu"), ("model",), ("out",)),
     "train": (("graph.npz", *QUICK, "--no-report", "--out", "out"), ("graph.npz",), ("out",)),
-    "select": (("graph.npz", *QUICK, "--alphas", "1", "--gammas", "1", "--no-report", "--out", "out"), ("graph.npz",), ("out",)),
+    "select": (
+        ("graph.npz", *QUICK, "--alphas", "1", "--gammas", "1", "--no-report", "--out", "out"),
+        ("graph.npz",),
+        ("out",),
+    ),
     "demo": ((*QUICK, "--no-report", "--out", "out"), (), ("out",)),
     "reproduce": (("joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report", "--out", "out"), (), ("out",)),
     "report": (("run", "--out", "out.html"), ("run",), ("out.html",)),
@@ -25,7 +34,23 @@ _BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
 }
 # So many epochs or trials would be honest work, and take an hour.
 _SLOW = ("--epochs", "--trials", "--hidden", "--perturbations", "-K", "--splits", "--heads", "--layers", "--walks")
-_WORDS = ("cpu", "cuda", "cuda:9", "auto", "gcn", "gat", "unet", "mlp", "graphmix", "id", "topic", "year", "nodes.csv", "synthetic", "cora")
+_WORDS = (
+    "cpu",
+    "cuda",
+    "cuda:9",
+    "auto",
+    "gcn",
+    "gat",
+    "unet",
+    "mlp",
+    "graphmix",
+    "id",
+    "topic",
+    "year",
+    "nodes.csv",
+    "synthetic",
+    "cora",
+)
 
 
 def options(place: Place) -> Case:
@@ -43,10 +68,14 @@ def options(place: Place) -> Case:
     if rng.random() < 0.03:
         rng.shuffle(arguments)
     codes = frozenset({0, 1, 2}) if command == "reproduce" else frozenset({0, 2})
-    own = tuple(value for value in _written(arguments) if not (place.work / value).exists())
+    own = tuple(value for value in _written(arguments) if value == EVERYWHERE or not (place.work / value).exists())
     shown = " ".join(word[:60] for word in arguments[:40])
     return Case(
-        what=ascii(shown), arguments=tuple(arguments), writes=(*writes, *own, "runs", "reproduction"), codes=codes, small=True
+        what=ascii(shown),
+        arguments=tuple(arguments),
+        writes=(*writes, *own, "runs", "reproduction"),
+        codes=codes,
+        small=True,
     )
 
 
@@ -60,7 +89,12 @@ def _flags(command: str) -> list[tuple[str, bool]]:
     held: Any = typer.main.get_command(app)
     for name in command.split():
         held = held.commands[name]
-    return [(flag, not each.is_flag) for each in held.params if hasattr(each, "is_flag") for flag in (*each.opts, *each.secondary_opts)]
+    return [
+        (flag, not each.is_flag)
+        for each in held.params
+        if hasattr(each, "is_flag")
+        for flag in (*each.opts, *each.secondary_opts)
+    ]
 
 
 def _add(rng: Random, arguments: list[str], known: list[tuple[str, bool]]) -> None:
@@ -69,7 +103,9 @@ def _add(rng: Random, arguments: list[str], known: list[tuple[str, bool]]) -> No
     if flag in ("--data-root",) and rng.random() < 0.5:
         flag, takes = rng.choice(known)
     if rng.random() < 0.06:
-        flag = rng.choice(["--outt", "-", "--", "--no", "-z", "--out=", "--\x1b[31m", flag[:-1], flag.upper(), odd_text(rng) or "-"])
+        flag = rng.choice(
+            ["--outt", "-", "--", "--no", "-z", "--out=", "--\x1b[31m", flag[:-1], flag.upper(), odd_text(rng) or "-"]
+        )
     value = _value(rng, flag)
     words = [flag, value] if takes and rng.random() < 0.97 else [f"{flag}={value}"] if rng.random() < 0.1 else [flag]
     if rng.random() < 0.1:
@@ -79,7 +115,22 @@ def _add(rng: Random, arguments: list[str], known: list[tuple[str, bool]]) -> No
 
 def _value(rng: Random, flag: str) -> str:
     if flag in ("--out", "-o", "--predictions"):
-        return rng.choice(["out", "out.csv", "new/out.csv", "out.html", "nodes.csv", "graph.npz", "model", ".", "", "/", "out.xyz", "out/"])
+        return rng.choice(
+            [
+                "out",
+                "out.csv",
+                "new/out.csv",
+                "out.html",
+                "nodes.csv",
+                "graph.npz",
+                "model",
+                ".",
+                "",
+                "/",
+                "out.xyz",
+                "out/",
+            ]
+        )
     style = rng.random()
     if style < 0.35:
         value = rng.choice(NUMBERS)
@@ -99,7 +150,8 @@ def _value(rng: Random, flag: str) -> str:
 
 def _written(arguments: list[str]) -> list[str]:
     """The files and folders that the last of each option names."""
-    values = [value for flag, value in zip(arguments, arguments[1:], strict=False) if flag in ("--out", "-o", "--predictions")]
-    folders = [value.rstrip("/") for value in values if value not in ("", "/")]
+    values = [value for flag, value in itertools.pairwise(arguments) if flag in ("--out", "-o", "--predictions")]
+    values += [word.partition("=")[2] for word in arguments if word.startswith("--out=")]
+    folders = [value.rstrip("/") for value in values if value != "/"]
     made = [f"{folder}/{name}" for folder in folders for name in ("label_next.csv", "suspects.csv")]
-    return [os.path.normpath(value) for value in (*made, *folders) if value != "."]
+    return [os.path.normpath(value) for value in (*made, *folders)]

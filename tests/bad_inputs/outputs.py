@@ -10,26 +10,31 @@ from bad_inputs.stock import FIT, NODES, QUICK
 from bad_inputs.words import NAMES
 
 # What a command reads, its sound options, its option for the place, and the ending of a file there; "" for a folder.
+_NEW = ("--nodes", "new.csv", "--edges", "new-edges.csv")
+_FIT = (*NODES, *FIT, "--no-report", "--methods")
+_SELECT = ("--alphas", "1", "--gammas", "1", "--no-report")
+_REPRODUCE = ("joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report")
+_TABLES = ("nodes.csv", "edges.csv")
 _COMMANDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str, str], ...] = (
-    ("fit", ("nodes.csv", "edges.csv"), (*NODES, *FIT, "--methods", "label-propagation", "--no-report"), "--out", ""),
-    (
-        "fit",
-        ("nodes.csv", "edges.csv"),
-        (*NODES, *FIT, "--methods", "label-propagation", "--no-report", "--out", "made"),
-        "--predictions",
-        ".csv",
-    ),
-    ("fit", ("nodes.csv", "edges.csv", "model"), (*NODES, *FIT, "--methods", "graphmix", "--no-report", "--resume", "--out", "model"), "--predictions", ".csv"),
-    ("predict", ("model", "new.csv", "new-edges.csv"), ("model", "--nodes", "new.csv", "--edges", "new-edges.csv"), "--out", ".csv"),
+    ("fit", _TABLES, (*_FIT, "label-propagation"), "--out", ""),
+    ("fit", _TABLES, (*_FIT, "label-propagation", "--out", "made"), "--predictions", ".csv"),
+    ("fit", (*_TABLES, "model"), (*_FIT, "graphmix", "--resume", "--out", "model"), "--predictions", ".csv"),
+    ("predict", ("model", "new.csv", "new-edges.csv"), ("model", *_NEW), "--out", ".csv"),
     ("predict", ("model",), ("model",), "-o", ".parquet"),
     ("advise", ("model",), ("model", "--device", "cpu", "--count", "2"), "--out", ""),
     ("report", ("run",), ("run",), "--out", ".html"),
     ("report", ("model",), ("model",), "-o", ".html"),
     ("train", ("graph.npz",), ("graph.npz", *QUICK, "--no-report"), "--out", ""),
     ("demo", (), (*QUICK, "--no-report"), "--out", ""),
-    ("select", ("graph.npz",), ("graph.npz", *QUICK, "--alphas", "1", "--gammas", "1", "--no-report"), "--out", ""),
-    ("reproduce", (), ("joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report"), "--out", ""),
-)  # fmt: skip
+    ("select", ("graph.npz",), ("graph.npz", *QUICK, *_SELECT), "--out", ""),
+    ("reproduce", (), _REPRODUCE, "--out", ""),
+)
+_ADDED = {
+    "advise": ("label_next.csv", "suspects.csv"),
+    "demo": ("supervised", "graphmix"),
+    "reproduce": ("cells", "joint-optimisation.json"),
+    "select": ("cells", "select-graph-gcn.json"),
+}
 _FORCES = ("predict", "advise", "report", "fit")
 
 
@@ -38,22 +43,15 @@ def outputs(place: Place) -> Case:
     rng = place.rng
     command, needed, given, flag, ending = rng.choice(_COMMANDS)
     stock.copy(place.stock, place.work, *needed)
-    ways = {
-        "a file": _a_file, "an input": _an_input, "a folder": _a_folder, "a full folder": _a_full_folder, "a device": _a_device,
-        "a pipe": _a_pipe, "a link to a file": _a_link, "a link to an input": _link_to_input, "a link to nothing": _link_to_nothing,
-        "a loop of links": _loop, "a missing folder": _missing, "a file as folder": _file_as_folder, "a read-only folder": _read_only,
-        "a read-only file": _read_only_file, "an odd name": _odd_name, "a long name": _long_name, "another ending": _ending,
-        "in an input folder": _in_input,
-    }  # fmt: skip
-    what = rng.choice(list(ways))
-    named, writes, nobody = ways[what](place, needed, ending)
+    what = rng.choice(list(_WAYS))
+    named, writes, nobody = _WAYS[what](place, needed, ending)
     force = ("--force",) if command in _FORCES and rng.random() < 0.4 else ()
     writes = tuple(each for each in writes if force or not (place.work / each).exists() or (place.work / each).is_dir())
     owned = ("made", *(["model"] if "--resume" in given else []))
-    if command == "advise":
-        # It adds its two tables to a folder that is there.
-        new = [f"{named}/{name}" for name in ("label_next.csv", "suspects.csv")]
-        owned += tuple(os.path.relpath(place.work / name, place.work) for name in new if force or not (place.work / name).exists())
+    # What some commands add to a folder that is there already.
+    for name in _ADDED.get(command, ()):
+        new = os.path.relpath(place.work / named / name, place.work)
+        owned += (new,) if force or not (place.work / new).exists() else ()
     return Case(
         what=f"{command} {flag} is {what}",
         arguments=(command, *given, flag, named, *force),
@@ -89,7 +87,18 @@ def _a_full_folder(place: Place, needed: tuple[str, ...], ending: str) -> Way:
     name = f"place{ending}"
     folder = place.work / name
     folder.mkdir()
-    held = ["diary.txt", "model.json", "results.json", "predictions.csv", "label_next.csv", "config.json", ".lock", "cells", "work", ".x.part"]
+    held = [
+        "diary.txt",
+        "model.json",
+        "results.json",
+        "predictions.csv",
+        "label_next.csv",
+        "config.json",
+        ".lock",
+        "cells",
+        "work",
+        ".x.part",
+    ]
     for each in place.rng.sample(held, place.rng.randint(1, 3)):
         (folder / each).write_text("{}")
     return name, (), False
@@ -168,7 +177,9 @@ def _long_name(place: Place, needed: tuple[str, ...], ending: str) -> Way:
 
 
 def _ending(place: Place, needed: tuple[str, ...], ending: str) -> Way:
-    name = "place" + place.rng.choice(["", ".", ".json", ".safetensors", ".CSV", ".xlsx", ".html", ".csv.gz", " .csv", ".py"])
+    name = "place" + place.rng.choice(
+        ["", ".", ".json", ".safetensors", ".CSV", ".xlsx", ".html", ".csv.gz", " .csv", ".py"]
+    )
     return name, (name,), False
 
 
@@ -176,3 +187,25 @@ def _in_input(place: Place, needed: tuple[str, ...], ending: str) -> Way:
     folder = next((f"{name}/" for name in needed if not Path(name).suffix), "")
     name = f"{folder}{place.rng.choice(['model', 'predictions', 'results', 'weights', 'report', 'new'])}{ending}"
     return name, (name,) if not (place.work / name).exists() else (), False
+
+
+_WAYS = {
+    "a file": _a_file,
+    "an input": _an_input,
+    "a folder": _a_folder,
+    "a full folder": _a_full_folder,
+    "a device": _a_device,
+    "a pipe": _a_pipe,
+    "a link to a file": _a_link,
+    "a link to an input": _link_to_input,
+    "a link to nothing": _link_to_nothing,
+    "a loop of links": _loop,
+    "a missing folder": _missing,
+    "a file as folder": _file_as_folder,
+    "a read-only folder": _read_only,
+    "a read-only file": _read_only_file,
+    "an odd name": _odd_name,
+    "a long name": _long_name,
+    "another ending": _ending,
+    "in an input folder": _in_input,
+}

@@ -1,8 +1,8 @@
 """Commands as processes, at the price of a fork.
 
-A process that has imported all that graphmix uses, except its command line, forks a child for each command. The child gets
-a folder, an environment, streams, limits and a session of its own, and imports the command line itself, as a new interpreter would.
-No thread runs before the forks: threads do not survive them.
+A process that has imported all that graphmix uses, except its command line, forks a child for each command. The child
+gets a folder, an environment, streams, limits and a session of its own, and imports the command line itself, as a new
+interpreter would. No thread runs before the forks: threads do not survive them.
 """
 
 import atexit
@@ -196,9 +196,13 @@ def _become(case: Case, folder: Path, terminal: "_Terminal | None") -> None:
 
 
 def _set_environment(case: Case, folder: Path) -> None:
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
-    own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), "GRAPHMIX_CACHE": str(folder / "home" / "cache")}
-    usual = {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
+    kept = {name: os.environ[name] for name in ("PYTHONPATH", "LANG") if name in os.environ}
+    own = {
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "GRAPHMIX_CACHE": str(folder / "home" / "cache"),
+    }
+    usual = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
     os.environ.clear()
     os.environ.update(kept | own | usual | NO_NETWORK)
     for name, value in case.environment.items():
@@ -214,7 +218,11 @@ def _set_streams(case: Case, folder: Path, terminal: "_Terminal | None") -> None
         if where == CLOSED:
             os.close(number)
             continue
-        opened = terminal.end if where == TERMINAL and terminal else _opened(where, folder / ("stdout", "stderr")[number - 1])
+        opened = (
+            terminal.end
+            if where == TERMINAL and terminal
+            else _opened(where, folder / ("stdout", "stderr")[number - 1])
+        )
         os.dup2(opened, number)
     encoding, _, errors = os.environ.get("PYTHONIOENCODING", "").partition(":")
     names = ("stdin", "stdout", "stderr")
@@ -224,7 +232,7 @@ def _set_streams(case: Case, folder: Path, terminal: "_Terminal | None") -> None
             handling = "backslashreplace" if number == 2 else errors or "strict"
             mode = "w" if number else "r"
             buffering = 1 if number == 2 else -1
-            stream = open(number, mode, buffering, encoding or "utf-8", handling, closefd=False)  # noqa: PTH123, SIM115
+            stream = open(number, mode, buffering, encoding or "utf-8", handling, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

@@ -27,7 +27,16 @@ COMMANDS = (
     ("report", "model", "--out", "page.html"),
     ("data", "list"),
 )
-MODELS = ("model", "model", "model-split", "model-links", "old/model-folds", "old/model-links", "old/model-split", "old/classifier")
+MODELS = (
+    "model",
+    "model",
+    "model-split",
+    "model-links",
+    "old/model-folds",
+    "old/model-links",
+    "old/model-split",
+    "old/classifier",
+)
 RUNS = ("run", "run-baseline", "demo", "old/run", "old/run-baseline", "demo/graphmix")
 
 
@@ -49,7 +58,11 @@ def make(folder: Path) -> None:
     preload([list(command) for command in COMMANDS], folder)
     shutil.copytree(OLD_FILES, folder / "old")
     shutil.copytree(RESULTS, folder / "results")
-    left = [name for name in ("model", "model-split", "model-links", "run", "demo", "select") if not (folder / name).is_dir()]
+    left = [
+        name
+        for name in ("model", "model-split", "model-links", "run", "demo", "select")
+        if not (folder / name).is_dir()
+    ]
     if left:
         raise RuntimeError(f"the stock is not whole: {left}")
 

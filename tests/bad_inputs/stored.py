@@ -88,7 +88,9 @@ def reproduction(place: Place) -> Case:
     name = rng.choice(["reproduction", "select"])
     stock.copy(place.stock, place.work, name, "graph.npz")
     what = _tamper(place, place.work / name)
-    given = next(command for command in stock.COMMANDS if command[0] == ("reproduce" if name == "reproduction" else "select"))
+    given = next(
+        command for command in stock.COMMANDS if command[0] == ("reproduce" if name == "reproduction" else "select")
+    )
     codes = frozenset({0, 1, 2}) if name == "reproduction" else frozenset({0, 2})
     return Case(what=what, arguments=given, writes=(name,), codes=codes, keeps=True, small=True)
 
@@ -100,7 +102,9 @@ def _tamper(place: Place, folder: Path) -> str:
     if not files:
         return "empty"
     if rng.random() < 0.05:
-        (folder / rng.choice([".hidden", "x.json", "notes.txt", "weights-0123456789abcdef.safetensors"])).write_text("{}")
+        (folder / rng.choice([".hidden", "x.json", "notes.txt", "weights-0123456789abcdef.safetensors"])).write_text(
+            "{}"
+        )
         return "a file more"
     path = rng.choice(files)
     name = path.relative_to(folder)

@@ -1,4 +1,4 @@
-"""What surrounds a command: the environment, the streams, the current folder, the user, the room on the disk, signals."""
+"""What surrounds a command: environment, streams, current folder, user, room on the disk, signals."""
 
 import resource
 import signal
@@ -9,8 +9,16 @@ from bad_inputs.stock import FIT, NODES, QUICK
 
 # Commands that succeed: what they need, their arguments, what they write.
 _SOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
-    (("nodes.csv", "edges.csv"), ("fit", *NODES, *FIT, "--methods", "supervised", "--no-report", "--out", "out"), ("out",)),
-    (("nodes.csv", "edges.csv"), ("fit", *NODES, *FIT, "--methods", "label-propagation", "--out", "out", "--json"), ("out",)),
+    (
+        ("nodes.csv", "edges.csv"),
+        ("fit", *NODES, *FIT, "--methods", "supervised", "--no-report", "--out", "out"),
+        ("out",),
+    ),
+    (
+        ("nodes.csv", "edges.csv"),
+        ("fit", *NODES, *FIT, "--methods", "label-propagation", "--out", "out", "--json"),
+        ("out",),
+    ),
     (("model",), ("predict", "model", "--out", "out.csv"), ("out.csv",)),
     (("model", "new.csv"), ("predict", "model", "--nodes", "new.csv", "--out", "out.parquet"), ("out.parquet",)),
     (("model",), ("advise", "model", "--device", "cpu"), ()),
@@ -18,7 +26,11 @@ _SOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (("graph.npz",), ("train", "graph.npz", *QUICK, "--no-report", "--out", "out"), ("out",)),
     (("graph.npz",), ("train", "graph.npz", *QUICK, "--no-report", "--json"), ("runs",)),
     ((), ("demo", *QUICK, "--no-report", "--out", "out"), ("out",)),
-    (("graph.npz",), ("select", "graph.npz", *QUICK, "--alphas", "1", "--gammas", "1", "--no-report", "--out", "out"), ("out",)),
+    (
+        ("graph.npz",),
+        ("select", "graph.npz", *QUICK, "--alphas", "1", "--gammas", "1", "--no-report", "--out", "out"),
+        ("out",),
+    ),
     ((), ("reproduce", "joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report", "--out", "out"), ("out",)),
     (("run",), ("report", "run", "--out", "out.html"), ("out.html",)),
     ((), ("data", "list"), ()),
@@ -43,7 +55,10 @@ _VARIABLES: tuple[dict[str, str | None], ...] = (
     *({"COLUMNS": value} for value in ("0", "1", "-5", "5", "1000000", "abc", "", "9" * 30)),
     *({"LANG": value, "LC_ALL": value} for value in ("C", "POSIX", "xx_YY.UTF-8", "", "tr_TR.UTF-8")),
     *({"TERM": value} for value in ("dumb", "", "xterm-256color", "\x1b[31m", "unknown")),
-    *({"PYTHONIOENCODING": value} for value in ("ascii", "latin-1", "utf-16", "utf-8:strict", "ascii:strict", "cp1252")),
+    *(
+        {"PYTHONIOENCODING": value}
+        for value in ("ascii", "latin-1", "utf-16", "utf-8:strict", "ascii:strict", "cp1252")
+    ),
     *({"TMPDIR": value} for value in ("/nowhere", "", "/dev/null", "relative")),
     *({"OMP_NUM_THREADS": value} for value in ("0", "-1", "abc", "1000000", "")),
     {"FORCE_COLOR": "1"},

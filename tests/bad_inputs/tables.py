@@ -56,11 +56,15 @@ class Drawer:
             columns |= {"y": self.labels(count), "amount": self.cells("number", count)}
         elif self.rng.random() < 0.3:
             drawn = ["1", "2.5", "0", "1e-40", "1e29"]
-            columns["weight"] = self.rng.choices([*drawn, "nan", "-1", "x", ""] if self.odd("weights") else drawn, k=count)
+            columns["weight"] = self.rng.choices(
+                [*drawn, "nan", "-1", "x", ""] if self.odd("weights") else drawn, k=count
+            )
         return columns
 
     def ids(self, count: int, prefix: str = "") -> list[str]:
-        style = self.rng.choice(["text", "text", "number", "number", "point", "padded", "odd", "large", "spaces", "cases"])
+        style = self.rng.choice(
+            ["text", "text", "number", "number", "point", "padded", "odd", "large", "spaces", "cases"]
+        )
         made = [f"{prefix}{number}" for number in range(count)]
         if style == "text":
             made = [f"{prefix}n{number}" for number in range(count)]
@@ -76,7 +80,9 @@ class Drawer:
         elif style == "spaces":
             made = [self.rng.choice(["a{}", " a{}", "a{} ", "a {}"]).format(name) for name in made]
         elif style == "cases":
-            made = [self.rng.choice(["a{}", "A{}", "\u00e9{}", "e\u0301{}"]).format(number // 2) for number in range(count)]
+            made = [
+                self.rng.choice(["a{}", "A{}", "\u00e9{}", "e\u0301{}"]).format(number // 2) for number in range(count)
+            ]
             made = [f"{name}-{number}" if made.index(name) < number else name for number, name in enumerate(made)]
         if count and self.odd("an id twice"):
             made[self.rng.randrange(count)] = made[0]
@@ -149,7 +155,7 @@ class Drawer:
         content = text.getvalue().encode(encoding, errors="replace")
         if encoding == "utf-8" and rng.random() < 0.2:
             content = codecs.BOM_UTF8 + content
-        path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+        path.write_bytes(gzip.compress(content, mtime=0) if ending.endswith(".gz") else content)
         return Written(path.name, separator, encoding)
 
     def _write_header(self, writer: Any, names: list[str]) -> None:

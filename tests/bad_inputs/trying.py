@@ -46,7 +46,9 @@ def try_case(number: int, seed: int, folder: Path, stock: Path) -> Outcome:
     kind, case, before = server.in_child(lambda: _make(number, seed, folder, stock))
     ended = server.run(case, folder)
     faults = _judge(case, ended, before, folder)
-    command = next((name for name in COMMANDS if case.arguments[: len(name.split())] == tuple(name.split())), "graphmix")
+    command = next(
+        (name for name in COMMANDS if case.arguments[: len(name.split())] == tuple(name.split())), "graphmix"
+    )
     said = ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
     return Outcome(number, kind, command, case.what, case.arguments, ended.code, ended.seconds, said, faults)
 

@@ -2,6 +2,7 @@
 
 import csv
 
+import numpy as np
 import pytest
 
 from command_line import graphmix, refused
@@ -30,6 +31,19 @@ def test_both_tables_are_shown_and_written(made, tmp_path):
     unlabeled = {row["id"] for row in rows() if not row["topic"]}
     assert {row["id"] for row in suggested} <= unlabeled
     assert {row["id"] for row in read(tmp_path / "new" / "advice" / "suspects.csv")}.isdisjoint(unlabeled)
+
+
+def test_suspects_come_with_how_good_the_networks_are(tmp_path):
+    # Labels that tell nothing: some are contradicted, by networks that are hardly ever right.
+    topics = np.random.default_rng(0).choice(["AI", "DB"], size=36)
+    labeled = [{**row, "topic": topics[place] if row["topic"] else ""} for place, row in enumerate(rows())]
+    tables = write_nodes(tmp_path / "n.csv", labeled), write_edges(tmp_path / "e.csv")
+    model = fit_tables(tmp_path, *tables, methods=("supervised", "fcn"), epochs=30)
+    result = graphmix("advise", tmp_path / "model")
+    assert "Check these labels" in result.stdout
+    gnn, fcn = (model.held[name].right for name in ("supervised", "fcn"))
+    shares = f"the GNN predicts {100 * gnn.mean():.0f} % correctly, and the features alone {100 * fcn.mean():.0f} %"
+    assert f"of {len(gnn)} held-out labels {shares}" in " ".join(result.stdout.split())
 
 
 def test_a_graph_without_unlabeled_nodes(tmp_path):

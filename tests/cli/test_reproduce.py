@@ -175,6 +175,14 @@ def test_select_refuses_what_it_cannot_search(arguments, parts, tmp_path):
     refused(graphmix("select", *arguments, *FEW[:2], cwd=tmp_path), *parts)
 
 
+def test_select_refuses_a_damaged_graph_and_makes_no_folder(tmp_path):
+    save(tmp_path / "mine.npz", edges=[[0, 99], [1, 2]])
+    result = graphmix("select", "mine.npz", *SEARCH, "--out", "found", cwd=tmp_path)
+    refused(result, "mine.npz", "node 99")
+    assert "Error" not in result.stderr
+    assert not (tmp_path / "found").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_whole_paper_in_small(tmp_path, data_root):

@@ -323,12 +323,13 @@ def test_a_damaged_cell_is_named(tmp_path):
     assert without_times(run(tmp_path)) == without_times(record)
 
 
-def test_a_damaged_record_is_named_where_its_cells_are_to_be_kept(tmp_path):
-    (tmp_path / "mine.json").write_text('{"cells": 3')
-    with pytest.raises(RunError, match=r"mine\.json is damaged"):
-        run(tmp_path, Asked(trials=2, only="GCN/Cora"))
-    # Asked for whole it is written anew.
-    assert len(places(run(tmp_path), "done")) == 4
+@pytest.mark.parametrize("held", ['{"cells": 3', '{"name": "my own notes"}', "not JSON"])
+def test_a_file_that_is_no_record_is_named_and_left_alone(tmp_path, held):
+    (tmp_path / "mine.json").write_text(held)
+    for asked in (Asked(trials=2, only="GCN/Cora"), Asked(trials=2)):
+        with pytest.raises(RunError, match=r"mine\.json.* delete the file"):
+            run(tmp_path, asked)
+    assert (tmp_path / "mine.json").read_text() == held
 
 
 def test_two_reproductions_into_one_folder_are_told_apart(tmp_path):

@@ -193,3 +193,15 @@ def test_nothing_went_wrong_and_nothing_went_out(demo: Watched, results: Watched
         assert watched.problems == []
         assert len(watched.requests) == 1
         assert watched.requests[0].startswith("file:")
+
+
+def test_a_script_that_got_into_the_page_does_not_run(browser: Any, make: Any, tmp_path: Path) -> None:
+    write(read(make.demo(tmp_path / "demo")), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    planted = '<script>window.got = "in"</script><img src="data:," onerror="window.got = 1">'
+    (tmp_path / "report.html").write_text(page.replace("<main", f"{planted}<main", 1))
+    watched = Watched(browser, tmp_path / "report.html")
+    watched.draw_all()
+    assert watched.page.evaluate("typeof window.got") == "undefined"
+    assert any("Content Security Policy" in problem for problem in watched.problems)
+    watched.page.close()

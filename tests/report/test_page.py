@@ -1,5 +1,7 @@
 """What a report says and how it is written; what it draws is for test_browser.py."""
 
+import base64
+import hashlib
 import html
 import itertools
 import json
@@ -155,6 +157,17 @@ def test_the_page_stands_alone(results_folder: Path) -> None:
     assert not re.search(r"""(src|href)=["'](?!#)""", shell(page))
     assert "@import" not in page.split("<script>")[0]
     assert "url(" not in page.split("<script>")[0]
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_no_others(run_folder: Path) -> None:
+    page = render(read(run_folder))
+    allowed = set(re.findall(r"'sha256-([^']+)'", page))
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    assert allowed == {base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts}
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "script-src 'unsafe" not in policy[1]
 
 
 def test_headings_are_in_order(results_folder: Path) -> None:

@@ -107,6 +107,30 @@ def test_a_label_that_is_called_like_an_end_moves_no_end_in_silence(write, label
     assert list(read_labeled_links(write("from,source,target\na,b,c\n"), label="from").ids) == ["source", "target"]
 
 
+def test_a_label_that_is_called_like_ids_moves_no_ids_in_silence(write):
+    path = write("id,x\na,b\nc,d\n")
+    with pytest.raises(DataError, match="column 'id' is the `label`, but its name is that of ids"):
+        read_nodes(path, label="id")
+    assert read_nodes(path, label="id", id="x").ids == ["b", "d"]
+
+
+def test_a_header_in_a_table_that_is_said_to_have_none(write):
+    with pytest.raises(DataError, match=r"^table.csv has a header: .*'id'; leave out `no_header`$"):
+        read_nodes(write("id,x\na,b\n"), reading=NO_HEADER)
+    path = write("Source,target\na,b\n")
+    for read in (read_edges, read_labeled_links):
+        with pytest.raises(
+            DataError, match=r"^table.csv has a header: .*'Source' and 'target'; leave out `no_header`$"
+        ):
+            read(path, reading=NO_HEADER)
+
+
+@pytest.mark.parametrize(("name", "content"), [("t.csv", "a b\n1 2\n"), ("t.tsv", "a,b\n1,2\n")])
+def test_other_separators_than_the_name_says(write, name, content):
+    with pytest.raises(DataError, match=r"needs two columns, .*'; if these are several names, end the file's name in "):
+        read_edges(write(content, name))
+
+
 def test_a_weight_that_is_called_like_an_end_moves_no_end_in_silence(write):
     with pytest.raises(DataError, match="column 'target' is the `weight`, but"):
         read_edges(write("source,target,x\n1,2,3\n"), weight="target")

@@ -51,7 +51,7 @@ def test_weights_are_found_or_named(edges):
 @pytest.mark.parametrize(
     ("content", "named", "message"),
     [
-        ("a\n1\n", {}, "edges.csv needs two columns, one for each end of an edge; it has 'a'$"),
+        ("a\n1\n", {}, "edges.csv needs two columns, one for each end; it has 'a'$"),
         ("a,b\n1,2\n", {"source": "x"}, "edges.csv has no column 'x'"),
         ("a,b\n1,2\n", {"weight": "x"}, "edges.csv has no column 'x'"),
         ("a,b\n1,2\n", {"source": "a", "target": "a"}, "column 'a' cannot be both ends of the edges"),

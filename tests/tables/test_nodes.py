@@ -35,7 +35,7 @@ def test_without_labels_every_node_is_unlabeled(write):
         ("a,name,node_id", {}, "node_id"),
         ("a,b,c", {}, "a"),
         ("a,b,c", {"label": "a"}, "b"),
-        ("id,b,c", {"label": "id"}, "b"),
+        ("node,id,c", {"label": "node"}, "id"),
         ("a,id,b", {"id": "b"}, "b"),
     ],
 )

@@ -223,7 +223,12 @@ def test_networks_that_contradict_a_label_differently_are_no_suspicion():
 def test_probabilities_that_round_alike_are_told_apart():
     gnn = np.array([[0.496, 0.504], [0.9, 0.1]])
     [found] = suspect_labels(gnn, gnn, np.zeros(2, dtype=int), np.arange(1), 5)
-    assert "class 1 50.40% and class 0 49.60%" in found.reason
+    assert found.reason.startswith("a weak case: held out, the GNN gives class 1 50.40% and class 0 49.60%")
+    # One and a half times as probable is no weak case; a probability of 0 breaks nothing.
+    for more, weak in ((0.59, True), (0.61, False), (1.0, False)):
+        gnn = np.array([[1 - more, more], [0.9, 0.1]])
+        [found] = suspect_labels(gnn, gnn, np.zeros(2, dtype=int), np.arange(1), 5)
+        assert found.reason.startswith("a weak case") is weak
 
 
 def test_flipped_labels_of_a_graph_that_tells_its_classes_are_found():

@@ -89,8 +89,8 @@ def test_weights_of_another_fit_are_told_apart(model, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"", "cannot be read"),
-        (b"{", "cannot be read"),
+        (b"", "is damaged"),
+        (b"{", "is damaged"),
         (b"\xff\xfe", "cannot be read"),
         (b"[" * 100_000, "cannot be read"),
         (b"[]", "JSON object"),
@@ -129,7 +129,7 @@ def test_folders_that_hold_no_model(model, tmp_path):
 def test_a_folder_in_place_of_a_file(model):
     (model / "ids.json").unlink()
     (model / "ids.json").mkdir()
-    refused(model, "ids.json cannot be read")
+    refused(model, "ids.json is a folder")
 
 
 def test_names_that_climb_out_of_the_folder_are_not_followed(model, tmp_path):
@@ -282,7 +282,7 @@ def test_going_on_takes_the_same_wishes(tmp_path):
     ):
         pass
     (tmp_path / "m" / "config.json").write_text("{")
-    with pytest.raises(RunError, match=r"config\.json cannot be read"), begin(tmp_path / "m", {"a": 1}, resume=True):
+    with pytest.raises(RunError, match=r"config\.json is damaged"), begin(tmp_path / "m", {"a": 1}, resume=True):
         pass
 
 

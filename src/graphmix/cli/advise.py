@@ -11,10 +11,13 @@ from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
 from graphmix.cli.screen import announce, name_for_screen, output, tell
 from graphmix.errors import ConfigError
+from graphmix.storage.folders import check_can_be_made, make_folder
+from graphmix.workflow.places import check_table, model_files
 
 if TYPE_CHECKING:
     from graphmix.workflow.output import OutputTable
 
+FILES = ("label_next.csv", "suspects.csv")
 _SHOWN = 10
 
 
@@ -25,6 +28,7 @@ def advise(
         Path | None,
         typer.Option("--out", "-o", help="Folder for label_next.csv and suspects.csv.", show_default="only shown"),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace these files if they exist.")] = False,
     escape_formulas: EscapeFormulas = False,
     device: Device = "auto",
 ) -> None:
@@ -37,8 +41,10 @@ def advise(
     if count < 1:
         raise ConfigError(f"`count` must be at least 1, not {count}")
     require_model(model)
-    if out is not None and out.exists() and not out.is_dir():
-        raise ConfigError(f"{out} is a file; choose a folder as `out`")
+    if out is not None:
+        check_can_be_made(out)
+        for name in FILES:
+            check_table(out / name, inputs=model_files(model), force=force, later=out)
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
     from graphmix.workflow.output import formula_notes
@@ -48,15 +54,17 @@ def advise(
     with fit_screen() as screen:
         advice = loaded.advise(count, device=device, watch=screen)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        advice.label_next.write(out / "label_next.csv", escape_formulas=escape_formulas)
-        advice.suspects.write(out / "suspects.csv", escape_formulas=escape_formulas)
+        make_folder(out)
+        for name, table in zip(FILES, (advice.label_next, advice.suspects), strict=True):
+            table.write(out / name, escape_formulas=escape_formulas)
     if len(advice.label_next):
         _show("Label these next", advice.label_next, ("predicted", "reason"))
     else:
         tell("Everything has a label: there is nothing to label next.")
     if len(advice.suspects):
         _show("Check these labels", advice.suspects, ("label", "suggested", "reason"))
+        for note in advice.notes:
+            tell(f"· {note}")
     else:
         tell("No label looks wrong to both networks and to its neighbours.")
     if out is not None:

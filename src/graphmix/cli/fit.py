@@ -19,11 +19,13 @@ from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import check_can_be_made
 from graphmix.tables.kinds import KINDS
 from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions
+from graphmix.workflow.places import check_predictions
 
 if TYPE_CHECKING:
     from graphmix.results.fit import FitMetrics
@@ -113,6 +115,7 @@ def fit(
     predictions: Annotated[
         Path | None, option("Predictions: .csv, .tsv or .parquet (default: predictions.csv in the folder).", OUTCOME)
     ] = None,
+    force: Annotated[bool, option("Replace the file of --predictions if it exists.", OUTCOME, "--force")] = False,
     escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
@@ -122,12 +125,15 @@ def fit(
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
     require_files(nodes, edges)
+    check_can_be_made(out)
+    check_predictions(predictions, out, (nodes, edges), resume=resume, force=force)
     chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
     options = FitOptions(
         balanced=balanced,
         target_accuracy=target_accuracy,
         coverage=coverage,
         predictions=predictions,
+        force=force,
         escape_formulas=escape_formulas,
         resume=resume,
         ignore_unknown=ignore_unknown,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from graphmix.errors import DataError, RunError
+from graphmix.storage.found import describe_place, is_model
 
 
 def require_files(*paths: Path | None) -> None:
@@ -13,7 +14,6 @@ def require_files(*paths: Path | None) -> None:
 
 
 def require_model(folder: Path) -> None:
-    """Raise a RunError unless a model's folder exists."""
-    if not folder.is_dir():
-        found = "it is a file" if folder.exists() else "there is no such folder"
-        raise RunError(f"{folder} is not a model's folder: {found}")
+    """Raise a RunError unless a folder holds a model; the message says what it is instead."""
+    if not is_model(folder):
+        raise RunError(f"{folder} is not a model's folder: {describe_place(folder)}")

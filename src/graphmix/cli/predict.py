@@ -8,10 +8,10 @@ import typer
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, tell
-from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.output import check_place, formula_notes
+from graphmix.workflow.output import formula_notes
+from graphmix.workflow.places import check_table, model_files
 
 
 def predict(
@@ -46,9 +46,7 @@ def predict(
     Columns(no_header=no_header or ())  # checks the names
     require_model(model)
     require_files(nodes, edges)
-    check_place(out, may_exist=True)
-    if out.exists() and not force:
-        raise ConfigError(f"{out} exists already; choose another `out`, or use `force` to replace it")
+    check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
     # Imported here: pyarrow and torch take seconds to import.
     from graphmix.workflow.model import load_model
 

@@ -7,6 +7,13 @@ import typer
 
 from graphmix.cli.screen import announce, say, tell
 from graphmix.errors import RunError
+from graphmix.files import check_output
+from graphmix.storage.folders import DETAILS
+
+PAGE, PAGES = "report.html", (".html", ".htm")
+# What our pages have near their beginning; older ones only the second.
+_MARKS = (b'name="generator" content="graphmix"', b"graphmix</title>")
+_BEGINNING = 8192
 
 if TYPE_CHECKING:
     from graphmix.data import Graph, Split
@@ -20,14 +27,24 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page.", show_default="report.html beside what it shows")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
 ) -> None:
     """Draw results as one HTML file that needs no network: tables, verdicts, curves, hidden states."""
+    if not source.exists():
+        raise RunError(
+            f"{source} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
+        )
+    folder = source if source.is_dir() else source.parent
+    out = folder / PAGE if out is None else out
+    if out.suffix.lower() not in PAGES:
+        raise RunError(f"{out} is no name for a page; choose one that ends in {PAGES[0]}")
+    # Only a link can have the name of a page and be results.
+    linked = source.is_dir() and force and out.exists()
+    shown = (path for path in source.rglob("*") if path.suffix.lower() not in PAGES) if linked else [source]
+    check_output(out, inputs=shown, force=force)
+    # Imported here: help and errors need neither the experiments nor the template.
     from graphmix.report import read, write
 
-    if out is None:
-        out = (source if source.is_dir() else source.parent) / "report.html"
-    if out.suffix.lower() in (".json", ".safetensors"):
-        raise RunError(f"{out} is a name for results, not for a page; choose one that ends in .html")
     write(read(source), out)
     tell(f"Report written to {out}")
 
@@ -41,18 +58,29 @@ def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> 
     if pictures:
         announce(f"laying out the hidden states of {run.results.method}")
     measures = ("embedding", "soft-rank") if pictures else ()
-    write_json(run.folder / "details.json", to_json(details(run.fit, graph, split, measures)))
+    write_json(run.folder / DETAILS, to_json(details(run.fit, graph, split, measures)))
 
 
 def write_report(folder: Path, quiet: bool = False) -> None:
     """Write the report of a folder into it; if that fails, only a message is shown: the results are stored already."""
     from graphmix.report import read, write
 
-    out = folder / "report.html"
+    out = folder / PAGE
     try:
+        if out.exists() and not _is_ours(out):
+            # A folder of results may hold other things of the person's.
+            raise RunError(f"{out} is not a page of graphmix, and is left alone")
         write(read(folder), out)
     except RunError as error:
         say(f"graphmix: no report was written: {error}")
     else:
         if not quiet:
             tell(f"Report written to {out}")
+
+
+def _is_ours(page: Path) -> bool:
+    if not page.is_file():
+        return False
+    with page.open("rb") as stream:
+        beginning = stream.read(_BEGINNING)
+    return any(mark in beginning for mark in _MARKS)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from graphmix.cli.board import Board
 from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
+from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
     announce,
@@ -26,15 +27,17 @@ from graphmix.cli.screen import (
     say,
     tell,
 )
-from graphmix.errors import ConfigError, DataError
-from graphmix.experiments.cells import Asked
+from graphmix.errors import ConfigError
+from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
+from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import check_can_be_made
 from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -70,8 +73,9 @@ def select(
     from graphmix.data import is_file, resolve
 
     name = resolve(dataset)
-    if is_file(name) and not Path(name).is_file():
-        raise DataError(f"there is no file {name}")
+    if is_file(name):
+        require_files(Path(name))
+        require_plain(Path(name))
     limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
@@ -81,19 +85,24 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
-    if given["epochs"] is not None and (note := few_epochs(usual)):
-        say(f"graphmix: {note}")
+    for part in (folder, folder / "cells", folder / "work"):
+        check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.experiments.records import source_commit
     from graphmix.experiments.runner import loader, reproduce
 
+    load = loader(data_root, announce, limits)
+    # A graph that cannot be read is refused before the folder is made; one that can is not read again.
+    load(plan(spec, asked)[0])
+    if given["epochs"] is not None and (note := few_epochs(usual)):
+        say(f"graphmix: {note}")
     with resumable(same_folder(folder)), Board([spec], asked) as board:
         (record,) = reproduce(
             [spec],
             asked,
             folder,
             device=device,
-            load=loader(data_root, announce, limits),
+            load=load,
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),

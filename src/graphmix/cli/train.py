@@ -23,8 +23,10 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
+from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -68,7 +70,10 @@ def train(
     """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
     from graphmix.data import check_split_name, is_file, resolve, split_seeds
 
-    require_files(*(Path(name) for name in (dataset, split) if name is not None and is_file(name)))
+    for name in (dataset, split):
+        if name is not None and is_file(name):
+            require_files(Path(name))
+            require_plain(Path(name))
     if split is not None and not is_file(split):
         check_split_name(split)
     limits = Limits.parse(limit or ())
@@ -76,6 +81,8 @@ def train(
     config = _config(resolve(dataset), method, given)
     check_runs(config)
     seeds = split_seeds(config.trials, splits, split_seed)
+    if out is not None and not lacks_details(out):
+        check_run_folder(out)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.data import load
     from graphmix.training.devices import choose_device
@@ -139,4 +146,6 @@ def _run_network(
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:
+        if lacks_details(folder):
+            return engine.train_once(graph, split, config, folder, watch=watch, device=device)
         return engine.train(graph, split, config, folder, watch=watch, device=device, chunk=chunk)

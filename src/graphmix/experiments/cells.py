@@ -12,6 +12,7 @@ from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
 from graphmix.experiments.spec import EACH, Column, Row, Spec
 from graphmix.experiments.versions import versions_of
+from graphmix.files import require_plain
 from graphmix.results.commands import train_command
 from graphmix.results.record import Quoted
 from graphmix.training.config import ADDED, Config
@@ -79,6 +80,7 @@ class Cell:
             "grid": {name: list(values) for name, values in self.grid.items()},
         }
         if is_file(self.dataset):
+            require_plain(Path(self.dataset))
             asked["sha256"] = hashlib.sha256(Path(self.dataset).read_bytes()).hexdigest()
         if self.baseline:
             return asked | {"trials": self.config.trials, "seed": self.config.seed}

@@ -134,16 +134,15 @@ def assemble(
     )
 
 
-def read_cells(folder: Path, spec: Spec, *, damaged_ok: bool = False) -> dict[tuple[str, str, str | None], CellResult]:
+def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], CellResult]:
     """Return the tried cells of a spec's record, by row, column and reading; empty if there is no record.
 
     Args:
         folder: the results folder.
         spec: the table or figure.
-        damaged_ok: whether a damaged record counts as missing, because it will be written again anyway.
 
     Raises:
-        RunError: the record is damaged.
+        RunError: the record is damaged, or something else: it is not replaced.
     """
     path = folder / f"{spec.name}.json"
     if not path.exists():
@@ -151,9 +150,9 @@ def read_cells(folder: Path, spec: Spec, *, damaged_ok: bool = False) -> dict[tu
     try:
         record = read_file(Record, path, formats.RECORD)
     except RunError as error:
-        if damaged_ok:
-            return {}
-        raise RunError(f"{error}; delete the file (its cells are stored separately)") from error
+        raise RunError(
+            f"{error}; move or delete the file (cells are stored separately), or choose another `out`"
+        ) from error
     return {cell.place: cell for cell in record.cells if cell.status in ("done", "failed", "unavailable")}
 
 

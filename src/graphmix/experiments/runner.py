@@ -108,6 +108,9 @@ def reproduce(
     )
     with locked(folder):
         remove_temporary_files(folder / "cells")
+        # What is in the way of the last table is said before the first is computed.
+        for spec, _ in planned:
+            read_cells(folder, spec)
         return [_run(computer, each, asked, folder, command, watch) for each in planned]
 
 
@@ -134,7 +137,7 @@ def _run(
     todo = [wants and outcome is None for wants, outcome in zip(wanted, held, strict=True)]
     entries = [entry(spec, cell, outcome, None) for cell, outcome in zip(cells, held, strict=True)]
     # The record keeps its earlier entries until new ones are computed, so that killing the run loses nothing.
-    before = read_cells(folder, spec, damaged_ok=asked.only is None)
+    before = read_cells(folder, spec)
     for place, cell in enumerate(cells):
         old = before.get((cell.row, cell.column, cell.reading))
         if old is not None and (todo[place] or not wanted[place]):

@@ -29,9 +29,8 @@ def tiles(fitted: ModelFolder) -> list[tuple[str, str, str]]:
     ends = "{:.0f} to {:.0f} %".format(*interval(accuracy, count))
     shown = [("Accuracy", f"{accuracy:.1f}", f"on {plural(count, kind)}; 95 % interval {ends}")]
     before, after = metrics.calibration.before.ece, metrics.calibration.after.ece
-    if after is not None:
-        was = f"{number(before)} % before" if metrics.calibration.is_fitted else "not calibrated"
-        shown.append(("Calibration error", f"{after:.1f}", was))
+    if after is not None and metrics.calibration.is_fitted:
+        shown.append(("Calibration error", f"{after:.1f}", f"{number(before)} % before"))
     shown.append(("Abstained", f"{100 - abstention.kept:.1f}", _why_abstained(metrics)))
     if sets.threshold is not None and sets.empirical is not None and sets.mean_size is not None:
         shown.append(
@@ -90,8 +89,7 @@ def say_calibration(metrics: FitMetrics) -> str:
     if before is None or after is None:
         return "There was nothing to calibrate on."
     if uncalibrated := say_uncalibrated(metrics):
-        labels = plural(metrics.held, judged_label(metrics))
-        return f"{uncalibrated}. On {labels} the confidence is {before:.1f} points off on average."
+        return uncalibrated
     if round(temperature, 2) == 1:
         return (
             f"The temperature fitted to {plural(metrics.held, judged_label(metrics))} is 1.00, so calibration changes "

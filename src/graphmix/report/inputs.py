@@ -13,6 +13,7 @@ from graphmix.results import formats
 from graphmix.results.json_text import load
 from graphmix.results.reader import read_file
 from graphmix.results.record import KINDS, Record
+from graphmix.storage.found import describe_place
 
 # What `graphmix reproduce` keeps beside its records.
 _WORKING = ("cells", "work")
@@ -33,7 +34,8 @@ def read(path: Path) -> Contents:
             raise RunError(
                 f"{path} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
             )
-        if path.is_file():
+        if not path.is_dir():
+            _require_record(path)
             record = read_file(Record, path, formats.RECORD)
             return Contents(record.title, (record,))
         if (path / MODEL).exists():
@@ -52,6 +54,13 @@ def read(path: Path) -> Contents:
     if folders:
         return read_runs(path, folders)
     raise RunError(f"{path} holds no results; give a model's or a run's folder, or the results of graphmix reproduce")
+
+
+def _require_record(path: Path) -> None:
+    """Raise RunError for a file that is surely something else than a record, even a damaged one."""
+    told = describe_place(path)
+    if path.suffix.lower() != ".json" or "of a model" in told or "of a run" in told:
+        raise RunError(f"{path} is not a record of graphmix reproduce: {told}")
 
 
 def _refuse_unfinished(path: Path) -> NoReturn:

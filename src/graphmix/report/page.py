@@ -1,5 +1,7 @@
 """The page itself: one HTML file with everything in it."""
 
+import base64
+import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -48,11 +50,14 @@ def render(contents: Contents) -> str:
         undefined=StrictUndefined,
         finalize=_shown,
     )
+    theme, scripts = _text("theme.js"), [_plotly(), *(_text(name) for name in _SCRIPTS)]
     return environment.get_template(template).render(
         title=contents.title,
         explorers=explorers,
+        policy=_policy([theme, *scripts]),
         style=_text("style.css"),
-        scripts=[_plotly(), *(_text(name) for name in _SCRIPTS)],
+        theme=theme,
+        scripts=scripts,
         data=_embed(data),
         **values,
     )
@@ -144,6 +149,16 @@ def _embed(data: dict[str, Any]) -> str:
     text = json.dumps(_shown_inside(data), separators=(",", ":"), ensure_ascii=False)
     # Names are the user's: one that closes the script element must not.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _policy(scripts: list[str]) -> str:
+    """What a browser may do with the page: run these scripts and no others, and load or send nothing."""
+    sums = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in sums)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
 def _plotly() -> str:

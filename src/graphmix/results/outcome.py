@@ -46,11 +46,10 @@ def say_uncalibrated(metrics: FitMetrics) -> str | None:
     """Say that no temperature was fitted, and why; None if one was."""
     if metrics.calibration.is_fitted:
         return None
-    if metrics.held >= FEWEST_CALIBRATED:
-        return "Not calibrated: no temperature was fitted, so the probabilities are the method's own"
+    few = f"{too_few(metrics)} to fit a temperature ({FEWEST_CALIBRATED} are needed)"
+    why = few if metrics.held < FEWEST_CALIBRATED else "no temperature was fitted"
     return (
-        f"Not calibrated: {too_few(metrics)} to fit a temperature ({FEWEST_CALIBRATED} are needed), so the "
-        "probabilities are the method's own"
+        f"Not calibrated: {why}. The probabilities are the method's own, and how far they can be believed is not known."
     )
 
 
@@ -108,12 +107,12 @@ def say_none_abstains(metrics: FitMetrics) -> str:
 def _calibration(metrics: FitMetrics) -> str:
     calibration = metrics.calibration
     before, after = calibration.before.ece, calibration.after.ece
-    uncalibrated = say_uncalibrated(metrics)
-    if uncalibrated is not None or before is None or after is None:
-        error = "" if before is None else f"; their expected calibration error is about {before:.1f} %"
-        return f"{uncalibrated or 'Not calibrated'}{error}."
+    if uncalibrated := say_uncalibrated(metrics):
+        return uncalibrated
     labels = plural(metrics.held, judged_label(metrics))
     start = f"Calibrated on {labels} with temperature {calibration.temperature:.2f}"
+    if before is None or after is None:
+        return f"{start}."
     verdict = "" if after < before else "; it did not help here"
     return f"{start}: expected calibration error {before:.1f} % before, {after:.1f} % after{verdict}."
 

@@ -23,13 +23,18 @@ def recommend(metrics: FitMetrics) -> str:
     interval = f"95 % interval {low:+.1f} to {high:+.1f}".replace("-", "−")
     if not mean:
         equal = [_name(metrics, other) for other in others if other.behind is not None and not other.behind[0]]
-        return f"{use} {' and '.join(equal)} {'do' if len(equal) > 1 else 'does'} as well ({interval})."
+        return f"{use} {_listed(equal)} {'do' if len(equal) > 1 else 'does'} as well ({interval})."
     margin = f"{mean:.1f} {_UNITS[metrics.chosen_by]} ahead of {_name(metrics, second)} ({interval})"
     if second.certain:
         return f"{use} It is {margin}: more than noise."
     beaten = [_name(metrics, other) for other in others if other.certain]
-    rest = f" It is ahead of {' and '.join(beaten)} by more than noise." if beaten else ""
+    rest = f" It is ahead of {_listed(beaten)} by more than noise." if beaten else ""
     return f"{use} It is {margin}: that may be noise.{rest}"
+
+
+def _listed(names: list[str]) -> str:
+    """A, B and C."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def _name(metrics: FitMetrics, candidate: CandidateResult) -> str:

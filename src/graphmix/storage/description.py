@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import RunError
-from graphmix.storage.files import read_json, write_json
+from graphmix.results.json_text import load
+from graphmix.storage.files import write_json
 
 # The field that holds the checksum of all others.
 OWN = "sha256"
@@ -28,7 +29,7 @@ def read_description(path: Path, newest: int, what: str) -> dict[str, Any]:
     Raises:
         RunError: the file is damaged, changed, of a newer format, or describes something else.
     """
-    described = read_json(path)
+    described = load(path)
     version = described.get("format")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise RunError(f"{path} does not describe {what} of graphmix")
@@ -39,6 +40,15 @@ def read_description(path: Path, newest: int, what: str) -> dict[str, Any]:
     if described.get(OWN) != description_checksum(described):
         raise RunError(f"{path} was changed after it was written: its SHA-256 differs; fit again")
     return described
+
+
+def is_description(path: Path) -> bool:
+    """Whether a file is a description, damaged or not, rather than somebody else's file of that name."""
+    try:
+        described = load(path)
+    except RunError:
+        return False
+    return "format" in described and OWN in described
 
 
 def description_checksum(described: dict[str, Any]) -> str:

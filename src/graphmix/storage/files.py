@@ -1,12 +1,13 @@
 """JSON and safetensors files, written whole or not at all, and read back with one sentence for what is wrong."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphmix.errors import RunError
-from graphmix.files import write_whole
+from graphmix.errors import DataError, RunError
+from graphmix.files import require_plain, write_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,21 +47,6 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        RunError: the file cannot be read, or holds something else.
-    """
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
-    if not isinstance(value, dict):
-        raise RunError(f"{path} cannot be read: it does not hold a JSON object")
-    return value
-
-
 def read_tensors(path: Path) -> "dict[str, Tensor]":
     """Read a safetensors file.
 
@@ -74,12 +60,30 @@ def read_bytes(path: Path) -> bytes:
     """Read a file.
 
     Raises:
-        RunError: it cannot be read.
+        RunError: it cannot be read, is not a plain file, or is larger than the memory.
     """
     try:
-        return path.read_bytes()
+        require_plain(path)
+        with path.open("rb") as stream:
+            _check_room(path, os.fstat(stream.fileno()).st_size)
+            return stream.read()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    except DataError as error:
+        raise RunError(str(error)) from error
+
+
+def _check_room(path: Path, size: int) -> None:
+    """Raise RunError if a file cannot fit into memory: one with holes takes no room on a disk."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", ()):
+        return
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    # Tensors are there twice for a moment; JSON takes some ten times its size when it is parsed.
+    if size * (10 if path.suffix == ".json" else 2) > memory:
+        raise RunError(
+            f"{path} has {size / 2**30:,.1f} GiB, too much for the {memory / 2**30:,.1f} GiB of memory here; if less "
+            "was written, it is damaged"
+        )
 
 
 def parse_tensors(content: bytes, path: Path) -> "dict[str, Tensor]":

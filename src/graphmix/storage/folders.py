@@ -1,5 +1,6 @@
 """Folders that a run or a fit writes to: new, empty, or begun by the same command."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,16 @@ from typing import Any
 from graphmix.errors import RunError
 from graphmix.files import is_temporary
 from graphmix.storage.lock import LOCK
+
+# The files of a run's folder.
+CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
+    "config.json",
+    "results.json",
+    "weights.safetensors",
+    "curves.safetensors",
+    "parts",
+    "details.json",
+)
 
 
 def make_folder(folder: Path) -> None:
@@ -19,6 +30,27 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from error
+
+
+def check_can_be_made(folder: Path, parameter: str = "out") -> None:
+    """Raise RunError unless a folder is there and can be written, or can be made; before anything slow begins."""
+    try:
+        there = next(each for each in (folder, *folder.absolute().parents) if _is_there(each))
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made: {error.strerror}; choose another `{parameter}`") from error
+    if not there.is_dir():
+        raise RunError(f"{there} is {'a file' if there.is_file() else 'not a folder'}; choose another `{parameter}`")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise RunError(f"{there} cannot be written; choose another `{parameter}`")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is anything: a link that leads nowhere is in the way too."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def check_no_other_files(folder: Path, allowed: Collection[str] = (), parameter: str = "out") -> None:
@@ -38,6 +70,31 @@ def check_no_other_files(folder: Path, allowed: Collection[str] = (), parameter:
     )
     if other:
         raise RunError(f"{folder} holds other files ({other[0]}); choose another `{parameter}` or an empty folder")
+
+
+def check_no_links(folder: Path) -> None:
+    """Raise RunError if a folder that is written to holds links: in one from elsewhere they may lead anywhere."""
+    links = sorted(path.name for path in folder.iterdir() if path.is_symlink()) if folder.is_dir() else []
+    if links:
+        raise RunError(f"{folder / links[0]} is a link, and may lead anywhere; replace it by what it leads to")
+
+
+def check_run_folder(folder: Path) -> None:
+    """Raise RunError if a folder holds a finished run, or anything but a run; before anything slow begins."""
+    if (folder / RESULTS).exists():
+        raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
+    check_no_links(folder)
+    if (folder / CONFIG).exists():
+        return
+    parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
+    check_no_other_files(folder, () if parts else (PARTS,))
+    check_can_be_made(folder)
+
+
+def lacks_details(folder: Path) -> bool:
+    """Whether a folder holds the finished run of a network whose details were never written: its command was killed."""
+    finished = (folder / CONFIG).exists() and (folder / RESULTS).exists()
+    return finished and not (folder / DETAILS).exists()
 
 
 def first_difference(begun: dict[str, Any], asked: dict[str, Any]) -> str | None:

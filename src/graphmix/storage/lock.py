@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphmix.errors import RunError
-from graphmix.files import remove_temporary_files
+from graphmix.files import other_kind, remove_temporary_files
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -42,6 +42,9 @@ def _acquire(folder: Path) -> "BaseFileLock | None":
     except ImportError:
         return None
     lock = FileLock(folder / LOCK)
+    # Locking opens the file for writing. A folder from elsewhere may have a link or a pipe in its place.
+    if (folder / LOCK).is_symlink() or other_kind(folder / LOCK):
+        raise RunError(f"{folder / LOCK} is not a plain file; delete it")
     try:
         lock.acquire(blocking=False)
     except Timeout as error:

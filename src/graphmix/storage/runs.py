@@ -20,14 +20,23 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
-from graphmix.files import is_temporary
 from graphmix.models import Backbone
 from graphmix.results.describe import describe, fingerprint, read_shares, versions
+from graphmix.results.json_text import load
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
-from graphmix.storage.files import read_json, read_tensors, tensors_under, write_json, write_tensors
-from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
+from graphmix.storage.files import read_tensors, tensors_under, write_json, write_tensors
+from graphmix.storage.folders import (
+    CONFIG,
+    CURVES,
+    PARTS,
+    RESULTS,
+    WEIGHTS,
+    check_run_folder,
+    first_difference,
+    make_folder,
+)
 from graphmix.storage.lock import locked
 from graphmix.training.config import ADDED, Config
 from graphmix.training.devices import check_chunk, choose_device
@@ -35,13 +44,6 @@ from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
 from graphmix.training.task import Task
 
-CONFIG, RESULTS, WEIGHTS, CURVES, PARTS = (
-    "config.json",
-    "results.json",
-    "weights.safetensors",
-    "curves.safetensors",
-    "parts",
-)
 # What a fit has of each trial at its best epoch; `[trials]`, and `[trials, classes]` for the last.
 _SCORES = ("best_epoch", "val_score", "val_accuracy", "test_accuracy", "test_f1")
 _BEST = "best."
@@ -109,8 +111,9 @@ def train_once(
     """
     if not holds(folder, graph, split, config):
         return train(graph, split, config, folder, device=device, watch=watch)
-    # Locked, so that the lock of a process that was killed after its last write is removed.
+    # Locked, so that the lock of a process that was killed after its last write is removed, and its parts are too.
     with locked(folder):
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
         return load_run(folder)
 
 
@@ -163,7 +166,7 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         RunError: the folder holds no finished run, a damaged one, or one of another model.
     """
     folder = Path(folder)
-    results = read_json(folder / RESULTS)
+    results = load(folder / RESULTS)
     try:
         config = Config.from_dict(results)
         curves, weights = read_tensors(folder / CURVES), read_tensors(folder / WEIGHTS)
@@ -199,11 +202,8 @@ def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
 
 
 def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
-    if (folder / RESULTS).exists():
-        raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
+    check_run_folder(folder)
     if not (folder / CONFIG).exists():
-        parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
-        check_no_other_files(folder, () if parts else (PARTS,))
         return
     begun = _read_begun(folder)
     different = first_difference(begun, asked)
@@ -217,7 +217,7 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
 
 def _read_begun(folder: Path) -> dict[str, Any]:
     """What a run was asked for; hyperparameters that are newer than the run have their defaults."""
-    return {name: getattr(Config, name) for name in ADDED} | read_json(folder / CONFIG)
+    return {name: getattr(Config, name) for name in ADDED} | load(folder / CONFIG)
 
 
 def _curves(fit: Fit) -> dict[str, Tensor]:

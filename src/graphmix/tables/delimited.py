@@ -55,6 +55,7 @@ def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LAR
         rows,
         count_lines=lambda: _count_lines(text),
         has_header=layout.has_header,
+        lacks_names=not reading.has_header,
         lines_above=layout.above,
         decimal=decimal,
     )
@@ -179,7 +180,11 @@ def _ragged(text: CheckedText, row: Any, layout: Layout) -> str:
     line = text.find_line(row.number, first)
     where = f"line {line}" if line is not None else f"row {row.number - 1}"
     fault = f"has {counted(row.actual_columns, 'cell')}, but the header names {row.expected_columns}"
-    hint = f"; a quote on it is closed only {counted(breaks, 'line')} below" if breaks else ""
+    hint = ""
+    if breaks:
+        hint = f"; a quote on it is closed only {counted(breaks, 'line')} below"
+    elif row.expected_columns == 1 and layout.has_header:
+        hint = "; if it is the header, remove the lines above it"
     return f"{text.path.name} {where} {fault}; it begins {shortened(row.text)}{hint}"
 
 

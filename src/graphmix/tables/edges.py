@@ -14,7 +14,7 @@ from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, no_header, quoted, shortened
+from graphmix.tables.table import NAMED, Table, counted, has_header, no_header, quoted, shortened
 
 WEIGHT = "weight"
 # Usual names of the two columns, the most likely first.
@@ -97,11 +97,20 @@ def read_edges(
     if not named:
         check_not_end(table, weight, "weight", (source, target))
     if weight is None and weighted:
-        weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
+        weight = next((name for name in _weight_columns(table) if name not in (source, target)), None)
     used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
     one, other = (read_ids(table, name) for name in (source, target))
     return EdgeTable(table, one, other, weights, weight, used, (source, target))
+
+
+def has_weights(table: Table) -> bool:
+    """Whether a table of edges has a column called weight."""
+    return bool(_weight_columns(table))
+
+
+def _weight_columns(table: Table) -> list[str]:
+    return [name for name in table.columns if name.lower() == WEIGHT]
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:
@@ -153,7 +162,7 @@ def find_ends(
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]
     if len(free) < (source is None) + (target is None):
-        raise DataError(f"{table.name} needs two columns, one for each end of an edge; it has {table.names()}")
+        raise DataError(f"{table.name} needs two columns, one for each end; it has {table.names()}{table.hint()}")
     named = source is not None or target is not None
     source = source if source is not None else free.pop(0)
     target = target if target is not None else free.pop(0)
@@ -161,7 +170,16 @@ def find_ends(
         raise DataError(f"column {quoted(source)} cannot be both ends of the edges; name two columns")
     if not named and table.has_header and _is_edge(table, source, target):
         raise DataError(no_header(table, [source, target], "an edge"))
+    if table.lacks_names:
+        _check_no_header(table, source, target)
     return source, target
+
+
+def _check_no_header(table: Table, source: str, target: str) -> None:
+    """Raise DataError if the first row of a table that is said to have no header is one."""
+    first = tuple(str(table.column(name)[0]) for name in (source, target))
+    if tuple(name.strip().lower() for name in first) in _ENDS:
+        raise DataError(has_header(table, first))
 
 
 def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
@@ -201,15 +219,13 @@ def _weights(table: Table, name: str) -> NDArray[np.float64]:
     faults = (
         (numbers.wrong, "is not a number"),
         (numbers.huge, "is too large for a weight"),
-        (
-            np.flatnonzero(np.isnan(numbers.values)),
-            "is missing; give every edge a weight, or ignore them with `no_weight`",
-        ),
-        (np.flatnonzero(numbers.values < 0), "is negative; a weight must be at least 0"),
+        (np.flatnonzero(np.isnan(numbers.values)), "is missing"),
+        (np.flatnonzero(numbers.values < 0), "is negative"),
     )
     for rows, fault in faults:
         if len(rows):
-            raise DataError(f"{table.locate(int(rows[0]), name)} {fault}")
+            remedy = "give every edge a weight of at least 0, or ignore the weights with `no_weight`"
+            raise DataError(f"{table.locate(int(rows[0]), name)} {fault}; {remedy}")
     return numbers.values
 
 

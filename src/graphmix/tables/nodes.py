@@ -12,8 +12,9 @@ from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.headers import looks_like_cell
 from graphmix.tables.ids import TEXT, read_ids
+from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, no_header, quoted, shortened, some_of
+from graphmix.tables.table import NAMED, Table, counted, has_header, no_header, quoted, shortened, some_of
 
 TRAIN, VAL, TEST = "train", "val", "test"
 PARTS = {
@@ -78,10 +79,12 @@ def read_nodes(
         DataError: the table, an id or a part of the split is invalid; the message names the line.
     """
     table = read_table(nodes, "nodes", reading)
-    id_column = _id_column(table, {label, split, *taken}) if id is None else id
+    id_column = _id_column(table, label, {label, split, *taken}) if id is None else id
     used = check_roles(table, id_column, label, split)
     ids = read_ids(table, id_column)
     _check_different(table, ids.texts, id_column)
+    if table.lacks_names and str(ids.texts[0]).lower() in _ID_NAMES:
+        raise DataError(has_header(table, [str(ids.texts[0])]))
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
     return NodeTable(table, ids.texts.to_pylist(), labels, parts, id_column, used, ids.kind)
@@ -123,9 +126,10 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
     if len(sizes) == 1:
         raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed")
     if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
+        kind = kind_of_labels(sizes)
         raise DataError(
             f"{where} has {len(sizes):,} classes for {counted(labeled, 'labeled row')}; it looks like an id or a "
-            "number, not a class"
+            f"number, not a class{kind and f': it holds {kind}'}"
         )
     single = sorted(name for name, size in sizes.items() if size == 1)
     if not single:
@@ -137,7 +141,7 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
     ]
 
 
-def _id_column(table: Table, taken: set[str | None]) -> str:
+def _id_column(table: Table, label: str | None, taken: set[str | None]) -> str:
     free = [name for name in table.columns if name not in taken]
     # A column of ids that cannot be used must not be replaced by another without a word.
     called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
@@ -146,6 +150,9 @@ def _id_column(table: Table, taken: set[str | None]) -> str:
     found = next((called[name] for name in _ID_NAMES if name in called), None)
     if found is not None:
         return found
+    if label is not None and label.lower() in _ID_NAMES:
+        where = f"{table.name}: column {quoted(label)}"
+        raise DataError(f"{where} is the `label`, but its name is that of ids; give the column of ids as `id`")
     first = (free or list(table.ignored))[0]
     if table.has_header and first in table.columns and looks_like_cell(first, table.column(first)):
         raise DataError(no_header(table, [first], "a node"))

@@ -1,5 +1,6 @@
 """Table: the columns of one file or one table in memory, and how messages name its rows."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ Value = TypeVar("Value")
 # How many items of a long list a message names.
 NAMED = 5
 _LONGEST_NAME = 80
+_SEPARATORS = re.compile(r"[,;|\s]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,7 @@ class Table:
         count_lines: counts the lines of a text file, without empty lines at the end; None for other tables, or where
             the file can no longer be read.
         has_header: whether the first line of a text file names the columns.
+        lacks_names: whether it is a text file without a header, whose columns are numbered.
         lines_above: how many lines of a text file are above its first row: its header, and comments.
         decimal: the decimal mark: a comma in many CSV files that are separated by semicolons.
         exact: columns of other types than those above, such as decimals, dates and float32, as they were read; for ids.
@@ -41,6 +44,7 @@ class Table:
     in_memory: bool = False
     count_lines: Callable[[], int | None] = lambda: None
     has_header: bool = False
+    lacks_names: bool = False
     lines_above: int = 1
     decimal: str = "."
     exact: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +80,7 @@ class Table:
         if name in self.ignored:
             raise DataError(f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}")
         if name not in self.columns:
-            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}{self._header_hint()}")
+            raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}{self.hint()}")
         return self.columns[name]
 
     def has(self, name: str) -> bool:
@@ -94,10 +98,17 @@ class Table:
         """List the columns, for a message."""
         return some_of([quoted(name) for name in self.columns])
 
-    def _header_hint(self) -> str:
-        if not self.has_header or not any(looks_like_cell(name, self.columns[name]) for name in self.columns):
+    def hint(self) -> str:
+        """Say why a text file may lack a column: it has no header, or other separators than its name says."""
+        if not self.has_header:
             return ""
-        return "; if the file has no header, give `no_header`"
+        if len(self.columns) == 1 and _SEPARATORS.search(next(iter(self.columns))):
+            return (
+                "; if these are several names, end the file's name in .csv for commas, .tsv for tabs, .txt for spaces"
+            )
+        if any(looks_like_cell(name, self.columns[name]) for name in self.columns):
+            return "; if the file has no header, give `no_header`"
+        return ""
 
     def _has_one_line_per_row(self) -> bool:
         # Counted only when a message needs it, and then once.
@@ -135,6 +146,13 @@ def no_header(table: Table, names: Sequence[str], row: str) -> str:
     which = "nodes" if row == "a node" else "edges"
     remedy = f"add a line with the columns' names, or give `no_header` {which}; if these are the names, change them"
     return f"{table.name} seems to have no header: its first line, with {cells}, looks like {row}; {remedy}"
+
+
+def has_header(table: Table, names: Sequence[str]) -> str:
+    """Return the message for a file that is said to have no header, but whose first row is one."""
+    return (
+        f"{table.name} has a header: its first line names {' and '.join(map(shortened, names))}; leave out `no_header`"
+    )
 
 
 def one_line(error: Exception) -> str:

@@ -11,6 +11,7 @@ from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.results.wording import plural
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
 from graphmix.workflow.ensemble import Ensemble
@@ -30,10 +31,12 @@ class Advice:
             uncertainty, informs, reason.
         suspects: given labels that look wrong: ids, label, suggested, score, gnn_label,
             gnn_suggested, fcn_label, fcn_suggested, reason.
+        notes: how far the suspicions can be believed, in sentences.
     """
 
     label_next: OutputTable
     suspects: OutputTable
+    notes: tuple[str, ...] = ()
 
 
 def advise(
@@ -68,7 +71,15 @@ def advise(
     return Advice(
         OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, ensemble.classes), tuple(names)),
         OutputTable(_names(names, suspects) | _suspect_columns(suspects, ensemble.classes), tuple(names)),
+        (_say_how_good(gnn, fcn),) if suspects else (),
     )
+
+
+def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
+    """Say how often the two networks are right, so that a reader knows what their contradiction is worth."""
+    gnn_right, fcn_right = (f"{100 * held.right.mean():.0f} %" for held in (gnn, fcn))
+    labels = plural(len(gnn.labels), "held-out label")
+    return f"of {labels} the GNN predicts {gnn_right} correctly, and the features alone {fcn_right}"
 
 
 def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:

@@ -14,12 +14,14 @@ from graphmix.sparse import SparseMatrix
 from graphmix.tables.choosing import choose_kinds
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.table import Table
+from graphmix.text import clipped, visible
 from graphmix.workflow.columns import Columns
 
 # Features are stored as a dense matrix if a larger share than this is not zero.
 _DENSE = 0.3
 # How many columns of one kind a sentence names.
 _NAMED = 8
+_LONGEST = 80
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -74,5 +76,6 @@ def _listed(kinds: Mapping[str, str]) -> str:
     for kind in dict.fromkeys(kinds.values()):
         columns = [name for name, found in kinds.items() if found == kind]
         more = len(columns) - _NAMED
-        named.append(", ".join(columns[:_NAMED]) + (f" and {more:,} more" if more > 0 else "") + f" ({kind})")
+        shown = ", ".join(visible(clipped(name, _LONGEST)) for name in columns[:_NAMED])
+        named.append(shown + (f" and {more:,} more" if more > 0 else "") + f" ({kind})")
     return f"features: {'; '.join(named)}"

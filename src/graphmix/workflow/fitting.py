@@ -11,18 +11,19 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
-from graphmix.tables.files import checksum, limited
+from graphmix.tables.files import checksum, is_path, limited
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.estimates import check_runs
 from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import PREDICTIONS, begin, check_folder
+from graphmix.workflow.folder import begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.output import check_place, formula_notes
+from graphmix.workflow.output import formula_notes
+from graphmix.workflow.places import NOTED, PREDICTIONS, check_predictions, write_predictions
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
@@ -113,8 +114,13 @@ def _fit_into(
     watch: Watcher,
     settings: dict[str, Any],
 ) -> TableModel:
-    if options.predictions is not None:
-        check_place(Path(options.predictions), folder, may_exist=options.resume)
+    check_predictions(
+        None if options.predictions is None else Path(options.predictions),
+        folder,
+        [Path(table) for table in tables if table is not None and is_path(table)],
+        resume=options.resume,
+        force=options.force,
+    )
     stages = Stages(watch)
     problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin)
     config = usual_config(problem.graph, **(options.settings() | settings))
@@ -150,6 +156,7 @@ def fit_problem(
     stages = stages or Stages(watch)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
     found = survey(problem.graph, problem.known, balanced=options.balanced)
+    found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
     path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
     graph = problem.graph
@@ -160,7 +167,8 @@ def fit_problem(
     split = problem.splits(config.trials, config.seed)
     wanted = {"config": config.to_dict(), "wishes": options.to_json(), **(asked or {})}
     stages.begin("training")
-    with begin(folder, wanted, resume=options.resume):
+    noted = {} if options.predictions is None else {NOTED: str(options.predictions)}
+    with begin(folder, wanted, resume=options.resume, noted=noted):
         candidates, failures = try_methods(
             options.methods,
             graph,
@@ -177,7 +185,7 @@ def fit_problem(
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
         names = problem.row_names()
         predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
-        predictions.write(path, escape_formulas=options.escape_formulas)
+        write_predictions(predictions, path, options)
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
         stages.end()
         metrics = replace(

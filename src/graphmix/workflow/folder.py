@@ -24,24 +24,35 @@ from typing import Any
 
 from graphmix.errors import RunError
 from graphmix.results.describe import versions
-from graphmix.storage.files import read_json, write_json
-from graphmix.storage.folders import check_no_other_files, first_difference, make_folder
+from graphmix.results.json_text import load
+from graphmix.storage.files import write_json
+from graphmix.storage.folders import (
+    check_can_be_made,
+    check_no_links,
+    check_no_other_files,
+    first_difference,
+    make_folder,
+)
 from graphmix.storage.lock import locked
+from graphmix.workflow.places import ASKED, PREDICTIONS
 
-MODEL, ASKED, METRICS, PREDICTIONS = "model.json", "config.json", "metrics.json", "predictions.csv"
+MODEL, METRICS = "model.json", "metrics.json"
 TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
 TEXTS = ("encoders.json", "ids.json")
 NEEDED = (*TENSORS, *TEXTS)
 
 
 @contextmanager
-def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Iterator[None]:
+def begin(
+    folder: Path, asked: dict[str, Any], *, resume: bool = False, noted: dict[str, Any] | None = None
+) -> Iterator[None]:
     """Open a folder for a fit, and lock it.
 
     Args:
         folder: new, empty or, with `resume`, one where the same fit was begun.
         asked: what the result depends on, as JSON values.
         resume: whether to continue what is there.
+        noted: what else to write down when the fit begins, as JSON values; a fit that continues may differ in it.
 
     Raises:
         RunError: the folder holds something else, or another process writes to it.
@@ -56,7 +67,7 @@ def begin(folder: Path, asked: dict[str, Any], *, resume: bool = False) -> Itera
             check_folder(folder, asked, resume=resume)
             with _removed_unless_trained(folder):
                 if not (folder / ASKED).exists():
-                    write_json(folder / ASKED, asked)
+                    write_json(folder / ASKED, asked | (noted or {}))
                 yield
     finally:
         for each in new:
@@ -89,8 +100,10 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
     Raises:
         RunError: the folder holds something else.
     """
+    check_no_links(folder)
     if not (folder / ASKED).exists():
         check_no_other_files(folder)
+        check_can_be_made(folder)
         return
     if not resume:
         if (folder / MODEL).exists():
@@ -98,6 +111,6 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         raise RunError(f"{folder} holds an unfinished fit; use `resume` to continue it, or choose another `out`")
     if asked is None:
         return
-    different = first_difference(read_json(folder / ASKED), asked)
+    different = first_difference(load(folder / ASKED), asked)
     if different is not None:
         raise RunError(f"{folder} holds another fit, with other {different}; choose another `out`")

@@ -18,14 +18,14 @@ from graphmix.storage.graphs import pack_csr, unpack_csr
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.links import LinkTable, Spellings, place_users, read_labeled_links
 from graphmix.tables.matching import alike_notes
-from graphmix.tables.nodes import check_classes, read_nodes
+from graphmix.tables.nodes import read_nodes
 from graphmix.tables.stored import is_text
 from graphmix.tables.table import Table, counted, quoted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
 from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
-from graphmix.workflow.roles import id_role, link_roles, unused_labels
+from graphmix.workflow.roles import check_labels, copies, id_role, link_roles, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _USERS = "users"
@@ -63,7 +63,7 @@ class LinkProblem(Problem):
             raise ConfigError(f"{edges_only}, and with `link_label` there are only links")
         links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
         notes = [link_roles(links)]
-        notes += check_classes(links.labels, f"{links.table.name}: column {quoted(columns.link_label or '')}")
+        notes += check_labels(links.table, columns.link_label, links.labels)
         users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes"))
         notes += [] if users is None else [id_role(users)]
         placed = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
@@ -86,6 +86,7 @@ class LinkProblem(Problem):
             id_columns=_own_columns(links),
             spellings=placed.spellings,
             notes=tuple(dict.fromkeys([*notes, *alike_notes(ids), *placed.notes, *renamed, *unused, *found, *said])),
+            warnings=tuple(copies(links.table, columns.link_label, links.labels, link_encoders)),
             link_encoders=link_encoders,
             user_encoders=user_encoders,
             user_x=user_x,

@@ -18,17 +18,18 @@ from graphmix.results.describe import versions
 from graphmix.results.fit import FitMetrics
 from graphmix.results.reader import read_file
 from graphmix.results.writer import to_json
-from graphmix.storage.description import read_description
+from graphmix.storage.description import is_description, read_description
 from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
-from graphmix.storage.folders import check_no_other_files, make_folder
-from graphmix.storage.lock import locked
+from graphmix.storage.folders import check_no_links, check_no_other_files, make_folder
+from graphmix.storage.found import describe_place, is_model
+from graphmix.storage.lock import LOCK, locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
-from graphmix.tables.files import limited
+from graphmix.tables.files import is_path, limited
 from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import ASKED, METRICS, MODEL, NEEDED, TENSORS, TEXTS
+from graphmix.workflow.folder import METRICS, MODEL, NEEDED, TENSORS, TEXTS
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import stored_problem
@@ -115,7 +116,8 @@ class TableModel:
         names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
         notes = (*grown.notes, *doubts)
-        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes)
+        files = tuple(Path(table) for table in tables if is_path(table))
+        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes, inputs=files)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
@@ -147,9 +149,10 @@ class TableModel:
                 old_classifier.remove(folder)
                 if metrics is not None:
                     write_json(folder / METRICS, to_json(metrics))
-        except RunError:
-            if not was_there and not (folder / MODEL).exists():
-                folder.rmdir()
+        except BaseException:
+            # Ctrl-C too: files without a description would look like somebody else's to the next save.
+            if not (folder / MODEL).exists():
+                _remove_parts(folder, was_there)
             raise
 
     def write_into(self, folder: Path) -> None:
@@ -251,11 +254,9 @@ def _read_metrics(path: Path) -> FitMetrics | RunError | None:
 
 
 def _describe(folder: Path) -> dict[str, Any]:
-    path = folder / MODEL
-    if not path.is_file():
-        state = "holds an unfinished fit" if (folder / ASKED).is_file() else "is not a model's folder"
-        raise RunError(f"{folder} {state}: it has no {MODEL}")
-    return read_description(path, formats.MODEL, "a model")
+    if not is_model(folder):
+        raise RunError(f"{folder} is not a model's folder: {describe_place(folder)}")
+    return read_description(folder / MODEL, formats.MODEL, "a model")
 
 
 def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
@@ -274,9 +275,22 @@ def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, 
 def _open(folder: Path) -> None:
     """Make a folder to save into, unless it holds other files than those of a saved model."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    ours = is_description(folder / MODEL) or is_description(folder / old_classifier.DESCRIPTION)
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
-    check_no_other_files(folder, (MODEL, METRICS, *own), "folder")
+    # Other programs call files so too. They are ours beside a description, or beside the lock of a killed save.
+    allowed = (MODEL, METRICS, *own) if ours else own if LOCK in names else ()
+    check_no_other_files(folder, allowed, "folder")
+    check_no_links(folder)
     make_folder(folder)
+
+
+def _remove_parts(folder: Path, was_there: bool) -> None:
+    """Remove what a save without a description wrote; the folder was empty, or held such files before."""
+    for path in list(folder.iterdir()):
+        if is_part(path.name, NEEDED):
+            path.unlink()
+    if not was_there:
+        folder.rmdir()
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -12,11 +12,11 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables.edges import EdgeTable, Matched, check_first_line, match, read_edges
+from graphmix.tables.edges import EdgeTable, Matched, check_first_line, has_weights, match, read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.ids import TEXT
 from graphmix.tables.matching import alike_notes
-from graphmix.tables.nodes import NodeTable, check_classes, read_nodes
+from graphmix.tables.nodes import NodeTable, read_nodes
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
@@ -30,7 +30,7 @@ from graphmix.workflow.problem import (
     given_split,
     graph_name,
 )
-from graphmix.workflow.roles import edge_roles, id_role, unused_columns, unused_labels
+from graphmix.workflow.roles import check_labels, copies, edge_roles, id_role, unused_columns, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _ID = ("id",)
@@ -63,7 +63,7 @@ class NodeProblem(Problem):
         table = read_nodes(
             nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
         )
-        notes = check_classes(table.labels, f"{table.table.name}: column {quoted(columns.label or '')}")
+        notes = check_labels(table.table, columns.label, table.labels)
         edge_table = _read_edges(edges, columns)
         _check_first_line(edge_table, table.ids, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
@@ -72,7 +72,7 @@ class NodeProblem(Problem):
                 f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
                 f"column {quoted(table.id_column)}; `id`, `source` and `target` choose other columns"
             )
-        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table), *notes]
+        notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table, columns.no_weight), *notes]
         stage("encoding")
         graph, made, found = _build(table, edge_table, matched, columns)
         y = graph.y.numpy()
@@ -86,6 +86,7 @@ class NodeProblem(Problem):
             columns=replace(columns, id=table.id_column),
             id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             notes=tuple(dict.fromkeys(notes)),
+            warnings=tuple(copies(table.table, columns.label, table.labels, made["encoders"])),
             **made,
         )
 
@@ -161,7 +162,8 @@ class NodeProblem(Problem):
         weights = packed["weights"].double().numpy() if "weights" in packed else None
         if edges is None:
             return pairs, weights, ["no new edges: new nodes are predicted without neighbours"]
-        table = _read_edges(edges, self.columns)
+        # Weights that the model cannot use need not be valid.
+        table = _read_edges(edges, self.columns if weights is not None else self.columns.without_weights())
         _check_first_line(table, ids, self.columns)
         matched = match(ids, table, ignore_unknown=ignore_unknown)
         notes = [edge_roles(table), *matched.notes]
@@ -174,7 +176,7 @@ class NodeProblem(Problem):
             weights = np.concatenate([weights, added])
             if table.weights is None:
                 notes.append(f"{table.table.name} has no weights; its edges get the mean weight at training")
-        elif table.weights is not None:
+        elif not self.columns.no_weight and has_weights(table.table):
             notes.append(f"the weights of {table.table.name} are not used: the model was trained without")
         return np.concatenate([pairs, matched.pairs[:, fresh]], axis=1), weights, notes
 

@@ -25,6 +25,7 @@ class FitOptions:
         coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
         predictions: the file for the predictions, .csv, .tsv or .parquet; None for predictions.csv in the model's
             folder.
+        force: whether the predictions may replace a file that is there.
         escape_formulas: whether cells of the predictions that a spreadsheet would run get an apostrophe before them.
         resume: whether to continue the interrupted fit in the model's folder.
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
@@ -37,6 +38,7 @@ class FitOptions:
     target_accuracy: float = 0.9
     coverage: float = 0.9
     predictions: Path | str | None = None
+    force: bool = False
     escape_formulas: bool = False
     resume: bool = False
     ignore_unknown: bool = False

@@ -66,13 +66,15 @@ class OutputTable:
         path = Path(path)
         check_ending(path)
         try:
-            write_whole(path, self._content(path.suffix.lower(), escape if escape_formulas else str))
+            write_whole(path, self.content(path, escape_formulas=escape_formulas))
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
-    def _content(self, ending: str, shown: Callable[[str], str]) -> bytes:
+    def content(self, path: Path, *, escape_formulas: bool = False) -> bytes:
+        """Return what `write` would write to a file."""
+        ending = path.suffix.lower()
         if ending != ".parquet":
-            return self._delimited("\t" if ending == ".tsv" else ",", shown)
+            return self._delimited("\t" if ending == ".tsv" else ",", escape if escape_formulas else str)
         import pyarrow.parquet as pq
 
         sink = io.BytesIO()
@@ -94,25 +96,6 @@ def check_ending(path: Path) -> None:
     """Raise ConfigError unless the ending of a file's name is that of a table."""
     if path.suffix.lower() not in ENDINGS:
         raise ConfigError(f"{path}: choose a name that ends in {', '.join(ENDINGS)}")
-
-
-def check_place(path: Path, folder: Path | None = None, *, may_exist: bool = False) -> None:
-    """Raise an error if a table cannot be written, before anything slow begins.
-
-    Args:
-        path: the file to write later.
-        folder: a folder that will exist by then, if it does not yet.
-        may_exist: whether a file that is there may be replaced.
-
-    Raises:
-        ConfigError: the ending is invalid, the file's folder is missing, or the file exists.
-    """
-    check_ending(path)
-    made_later = folder is not None and path.parent.resolve() == folder.resolve()
-    if not made_later and not path.parent.is_dir():
-        raise ConfigError(f"{path}: the folder {path.parent} does not exist; make it, or choose another file")
-    if path.exists() and not may_exist:
-        raise ConfigError(f"{path} exists already; choose another file for the `predictions`")
 
 
 def formula_notes(path: Path | str, *tables: OutputTable, escape_formulas: bool = False) -> list[str]:

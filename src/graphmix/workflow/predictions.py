@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from graphmix.files import check_not_read
 from graphmix.workflow.ensemble import Decisions
 from graphmix.workflow.output import OutputTable
 
@@ -24,9 +26,16 @@ class Predictions(OutputTable):
             third, third_probability, abstain, and set: the classes of the prediction set, the most probable first, as
             one row of a CSV file that is separated by semicolons.
         notes: what was found in new tables, in sentences.
+        inputs: the files of new tables, which these predictions never replace.
     """
 
     notes: tuple[str, ...] = ()
+    inputs: tuple[Path, ...] = ()
+
+    def write(self, path: Path | str, *, escape_formulas: bool = False) -> None:
+        """Write the predictions as `OutputTable.write` does, but not over a table that they were made of."""
+        check_not_read(Path(path), self.inputs, "path")
+        super().write(path, escape_formulas=escape_formulas)
 
     @property
     def abstained(self) -> int:

@@ -77,6 +77,7 @@ class Problem(ABC):
             ids.
         id_columns: the type of the ids by their heading in outputs; two of a link problem, one for each end.
         notes: what was found and done, in sentences.
+        warnings: what may spoil the model, in sentences.
     """
 
     task: ClassVar[str]
@@ -87,6 +88,7 @@ class Problem(ABC):
     columns: Columns = field(default_factory=Columns)
     id_columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     @abstractmethod

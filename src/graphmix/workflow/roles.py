@@ -1,9 +1,13 @@
 """What the user should know about the columns that are ids, ends, weights and labels, in sentences."""
 
+from collections.abc import Sequence
+
 from graphmix.tables.cells import as_words
 from graphmix.tables.edges import EdgeTable
+from graphmix.tables.encoders import Encoders
+from graphmix.tables.labels import label_copies, label_notes
 from graphmix.tables.links import LinkTable
-from graphmix.tables.nodes import NodeTable
+from graphmix.tables.nodes import NodeTable, check_classes
 from graphmix.tables.table import Table, counted, quoted, some_of
 
 # How many unused columns a sentence names.
@@ -27,13 +31,31 @@ def link_roles(links: LinkTable) -> str:
     return f"links are read from columns {' and '.join(map(quoted, links.ids))} of {links.table.name}"
 
 
-def unused_columns(edges: EdgeTable) -> list[str]:
-    """Note the columns of the edges that are not used."""
+def unused_columns(edges: EdgeTable, no_weight: bool) -> list[str]:
+    """Note the columns of the edges that are not used; with `no_weight` nobody looks for weights among them."""
     unused = [quoted(name) for name in (*edges.table.columns, *edges.table.ignored) if name not in edges.used]
     if not unused:
         return []
     verb = "are" if len(unused) > 1 else "is"
-    return [f"of the edges {some_of(unused, _NAMED)} {verb} not used; `weight` chooses a column of numbers as weights"]
+    hint = "" if no_weight else "; `weight` chooses a column of numbers as weights"
+    return [f"of the edges {some_of(unused, _NAMED)} {verb} not used{hint}"]
+
+
+def check_labels(table: Table, label: str | None, labels: Sequence[str | None]) -> list[str]:
+    """Check the labels `[rows]` in a column, and say what is odd about them.
+
+    Raises:
+        DataError: a classifier cannot learn from them.
+    """
+    assert label is not None  # Columns.check_task has checked
+    return label_notes(table, label) + check_classes(labels, f"{table.name}: column {quoted(label)}")
+
+
+def copies(table: Table, label: str | None, labels: Sequence[str | None], encoders: Encoders | None) -> list[str]:
+    """Warn of features that say the same as the labels `[rows]` in a column."""
+    assert label is not None  # Columns.check_task has checked
+    names = [] if encoders is None else [column.name for column in encoders.columns]
+    return label_copies(table, names, labels, label)
 
 
 def unused_labels(table: Table, label: str | None) -> list[str]:

@@ -12,6 +12,9 @@ from graphmix.workflow.next_labels import class_name, count_neighbours
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# A network that finds the other class hardly more probable than the given one, by this factor, makes a weak case.
+_WEAK = 1.5
+
 
 @dataclass(frozen=True)
 class Suspect:
@@ -109,7 +112,9 @@ def _reason(graph: Graph | None, suspect: Suspect, beside: Ints) -> str:
     given, suggested = class_name(graph, suspect.given), class_name(graph, suspect.suggested)
     gnn = f"the GNN gives {_against(suggested, suspect.gnn_suggested, given, suspect.gnn_given)}"
     fcn = f"its features alone {_against(suggested, suspect.fcn_suggested, given, suspect.fcn_given)}"
-    networks = f"held out, {gnn}, {fcn}"
+    pairs = (suspect.gnn_suggested, suspect.gnn_given), (suspect.fcn_suggested, suspect.fcn_given)
+    weak = any(more < _WEAK * less for more, less in pairs)
+    networks = f"{'a weak case: ' if weak else ''}held out, {gnn}, {fcn}"
     if graph is None:
         return networks
     if not len(beside):

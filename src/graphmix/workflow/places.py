@@ -1,0 +1,83 @@
+"""Where tables of results may be written: checked before anything slow begins, and without importing torch."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from graphmix.errors import RunError
+from graphmix.files import check_output
+from graphmix.results.json_text import load
+from graphmix.workflow.options import FitOptions
+from graphmix.workflow.output import OutputTable, check_ending
+
+ASKED, PREDICTIONS, REPORT = "config.json", "predictions.csv", "report.html"
+# What a fit notes in its config.json about where its predictions go.
+NOTED = "predictions"
+
+
+def check_table(
+    path: Path,
+    *,
+    inputs: Iterable[Path | None] = (),
+    force: bool = False,
+    parameter: str = "out",
+    later: Path | None = None,
+) -> None:
+    """Check that a table of results may be written to a file; arguments as for `graphmix.files.check_output`.
+
+    Raises:
+        ConfigError: the ending is not that of a table, or the file must not or cannot be written.
+    """
+    check_ending(path)
+    check_output(path, inputs=inputs, force=force, parameter=parameter, later=later)
+
+
+def check_predictions(
+    path: Path | None, folder: Path, inputs: Iterable[Path | None], *, resume: bool = False, force: bool = False
+) -> None:
+    """Check that a fit may write its predictions.
+
+    Args:
+        path: the file; None for predictions.csv in the folder.
+        folder: the model's folder.
+        inputs: the tables that the fit reads.
+        resume: whether to continue a fit, which may have written its predictions already.
+        force: whether an existing file may be replaced.
+
+    Raises:
+        ConfigError: the file must not or cannot be written.
+    """
+    own = resume and (path is None or _noted(folder) == str(path))
+    check_table(
+        folder / PREDICTIONS if path is None else path,
+        inputs=inputs,
+        force=force or own,
+        parameter="predictions",
+        later=folder,
+    )
+
+
+def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> None:
+    """Write the predictions of a fit; a file that came up at their place since it began is not replaced.
+
+    Raises:
+        RunError: the file holds something else than these predictions, or cannot be written.
+    """
+    content = table.content(path, escape_formulas=options.escape_formulas)
+    if options.predictions is not None and not options.force and path.exists() and path.read_bytes() != content:
+        raise RunError(
+            f"{path} holds something else than the predictions of this fit; move it, or use `force` to replace it"
+        )
+    table.write(path, escape_formulas=options.escape_formulas)
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Return the files of a model's folder that no other result may replace; the fit's predictions and page may go."""
+    return [path for path in folder.iterdir() if path.name not in (PREDICTIONS, REPORT)]
+
+
+def _noted(folder: Path) -> str | None:
+    """The file that a fit was to write its predictions to when it began: it did not exist then, or was to go."""
+    if not (folder / ASKED).exists():
+        return None
+    noted = load(folder / ASKED).get(NOTED)
+    return noted if isinstance(noted, str) else None
