@@ -1,5 +1,6 @@
-"""What this machine offers: the memory that this process may still take, whatever limits it."""
+"""Memory: how much this process may still take, and errors that say that there was too little."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -7,12 +8,32 @@ from pathlib import Path
 
 # macOS and Windows do not report it; a modest guess.
 _GUESS = 2**32
+# What such errors say: torch on the CPU, torch on CUDA, C++, Python, pyarrow.
+_WORDS = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "ALLOC_FAILED",
+    "bad_alloc",
+    "Cannot allocate memory",
+    "can't start new thread",
+    "Failed to launch worker thread",
+)
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
     """Return the bytes that this process can still take: the machine's, its container's, or its own, the least."""
     return max(0, min(_physical(), *_of_groups(), *_of_limit()))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of any library says that there was not enough memory."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    # torch says so with a RuntimeError, or a subclass of it, and so does Python for a thread that finds no room.
+    said = isinstance(error, RuntimeError) or type(error).__module__.startswith("pyarrow")
+    return said and any(words in str(error) for words in _WORDS)
 
 
 def _physical() -> int:

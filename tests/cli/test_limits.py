@@ -1,8 +1,14 @@
 """Limits on the command line: options that cannot be met, and files that are too large."""
 
 import gzip
+import os
+import subprocess
+import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
 import pytest
 
 from command_line import graphmix, refused, save
@@ -65,3 +71,43 @@ def test_a_table_has_limits_that_can_be_raised(tmp_path):
     assert done.returncode == 0, done.stderr
     again = ["predict", tmp_path / "model", "-o", tmp_path / "p.csv", "--nodes", nodes, "--limit", "rows=39"]
     refused(graphmix(*again, cwd=tmp_path), "n.csv.gz", "rows", "--limit rows=")
+
+
+# A process with little room: torch and pyarrow are imported, and there is not much left.
+STARVED = """
+import resource, sys
+import pyarrow.parquet, torch, graphmix.cli.main, graphmix.workflow.fitting, graphmix.workflow.model
+from graphmix import machine
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+machine.available_memory = lambda: 2**40
+resource.setrlimit(resource.RLIMIT_AS, (taken + {room},) * 2)
+for held in list(sys.modules.values()):
+    if getattr(held, "__name__", "").startswith("graphmix.") and hasattr(held, "available_memory"):
+        held.available_memory = machine.available_memory
+sys.argv[0] = "graphmix"
+graphmix.cli.main.run()
+"""
+
+
+def starved(*arguments, cwd, room):
+    """Run the command in a process that believes that it has much memory, and gets little."""
+    command = [sys.executable, "-c", STARVED.format(room=room), *map(str, arguments)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_memory_that_runs_out_in_training_is_one_sentence(tmp_path):
+    hungry = ["--hidden", 200_000, "--trials", 3, "--epochs", 3, "--device", "cpu", "--no-report"]
+    done = starved("train", "synthetic", *hungry, cwd=tmp_path, room=300 * 2**20)
+    refused(done, "graphmix: out of memory; train fewer trials at once with --chunk, or lower --hidden")
+
+
+@pytest.mark.parametrize("name", ["n.csv", "n.parquet"])
+def test_memory_that_runs_out_in_reading_is_one_sentence(tmp_path, name):
+    table = pa.table({"id": pa.array(range(10**6)), "label": pa.repeat("a long name of a class", 10**6)})
+    (pa_csv.write_csv if name == "n.csv" else pa_parquet.write_table)(table, tmp_path / name)
+    (tmp_path / "e.csv").write_text("source,target\n1,2\n")
+    options = ["--nodes", name, "--edges", "e.csv", "--label", "label", "--out", "model"]
+    done = starved("fit", *options, cwd=tmp_path, room=30 * 2**20)
+    refused(done, "graphmix: out of memory; lower --trials or --hidden, or leave out columns", "--ignore")
+    assert not (tmp_path / "model").exists()

@@ -1,8 +1,12 @@
 """How the command ends: one sentence and an exit code for what the user can correct."""
 
+import errno
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 import typer
 
 from graphmix.cli import main
@@ -39,11 +43,19 @@ def test_an_error_names_the_option_of_the_command_that_ran(monkeypatch, capsys):
     assert ended(monkeypatch, capsys, "show", raising=error) == (2, f"graphmix: {error}")
 
 
-@pytest.mark.parametrize("name", ["MemoryError", "torch.OutOfMemoryError"])
-def test_out_of_memory_advises_an_option_only_where_there_is_one(monkeypatch, capsys, name):
-    import torch
-
-    error = MemoryError() if name == "MemoryError" else torch.OutOfMemoryError("CUDA")
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:121] . DefaultCPUAllocator: can't allocate memory: you tried to"),
+        RuntimeError("can't start new thread"),
+        pa.ArrowMemoryError("malloc of size 64 failed"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        np._core._exceptions._ArrayMemoryError((2**40,), np.dtype("f8")),
+    ],
+)
+def test_out_of_memory_says_what_would_help_in_that_command(monkeypatch, capsys, error):
     code, told = ended(monkeypatch, capsys, "train", raising=error)
     assert code == 2
     assert "out of memory" in told

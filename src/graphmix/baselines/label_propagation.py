@@ -13,6 +13,8 @@ from graphmix.sparse import SparseMatrix, matmul
 
 MOST_STEPS = 1000
 _CLOSE = 1e-5
+# How many probabilities are moved at a time.
+_ENTRIES = 2**20
 
 
 def label_propagation(
@@ -33,7 +35,7 @@ def label_propagation(
 
 
 @torch.no_grad()
-def propagate(graph: Graph, known: Tensor) -> Tensor:
+def propagate(graph: Graph, known: Tensor, watch: Callable[[int], None] | None = None) -> Tensor:
     """Give every unlabeled node the weighted mean of its neighbours' class probabilities, until nothing changes.
 
     The result is the harmonic function of Zhu, Ghahramani and Lafferty (2003), with their class mass normalisation:
@@ -43,6 +45,7 @@ def propagate(graph: Graph, known: Tensor) -> Tensor:
     Args:
         graph: the graph.
         known: bool `[splits, nodes]`, the nodes whose labels are used.
+        watch: called with the number of steps done, of at most `MOST_STEPS`.
 
     Returns:
         Probabilities `[splits, nodes, classes]`, rows sum to 1.
@@ -51,31 +54,38 @@ def propagate(graph: Graph, known: Tensor) -> Tensor:
     classes = F.one_hot(graph.y.clamp_min(0), graph.num_classes).float()
     labels = classes * known[..., None]  # [splits, nodes, classes]
     frequencies = labels.sum(dim=1, keepdim=True) / known.sum(dim=1)[:, None, None]
-    spread = harmonic(graph.derived(_mean_of_neighbours), labels, known[..., None])
+    spread = harmonic(graph.derived(_mean_of_neighbours), labels, known[..., None], watch)
     # Over all nodes, each class gets the same share as among the labels.
     spread = spread * frequencies / spread.sum(dim=1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
     total = spread.sum(dim=2, keepdim=True)
     return torch.where(total > 0, spread / total, frequencies)
 
 
-def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor) -> Tensor:
+def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor, watch: Callable[[int], None] | None = None) -> Tensor:
     """Average over neighbours until nothing changes.
 
     Args:
         walk: `[nodes, nodes]`, the mean of a node's neighbours.
         labels: `[splits, nodes, classes]`, one-hot for training nodes, else 0.
         train: bool `[splits, nodes, 1]`.
+        watch: called with the number of steps done.
 
     Returns:
         `[splits, nodes, classes]`; a node that no label reaches stays 0.
     """
-    held = labels
-    for _ in range(MOST_STEPS):
-        moved = torch.where(train, labels, matmul(walk, held))
-        if (moved - held).abs().max() < _CLOSE:
-            return moved
+    # Classes do not depend on each other, and a few at a time stay in the cache.
+    width = max(1, _ENTRIES // max(1, labels.shape[0] * labels.shape[1]))
+    given = [part.contiguous() for part in labels.split(width, dim=2)]
+    held = given
+    for step in range(MOST_STEPS):
+        moved = [torch.where(train, part, matmul(walk, old)) for part, old in zip(given, held, strict=True)]
+        change = max(float((new - old).abs().max()) for new, old in zip(moved, held, strict=True))
         held = moved
-    return held
+        if watch is not None:
+            watch(step + 1)
+        if change < _CLOSE:
+            break
+    return torch.cat(held, dim=2)
 
 
 def _mean_of_neighbours(graph: Graph) -> SparseMatrix:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from graphmix.cli.busy import busy
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
@@ -46,11 +47,13 @@ def advise(
         for name in FILES:
             check_table(out / name, inputs=model_files(model), force=force, later=out)
     # Imported here: pyarrow and torch take seconds to import.
-    from graphmix.workflow.model import load_model
+    with busy("starting"):
+        from graphmix.workflow.model import load_model
     from graphmix.workflow.output import formula_notes
 
     announce("reading the model")
-    loaded = load_model(model)
+    with busy("reading the model"):
+        loaded = load_model(model)
     with fit_screen() as screen:
         advice = loaded.advise(count, device=device, watch=screen)
     if out is not None:

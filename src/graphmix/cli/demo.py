@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
@@ -52,8 +53,9 @@ def demo(
         if not (place / RESULTS).exists():
             check_run_folder(place)
     # Here, not on top: torch takes seconds to import, and the help does not need it.
-    from graphmix.storage import runs as engine
-    from graphmix.training.devices import choose_device
+    with busy("starting"):
+        from graphmix.storage import runs as engine
+        from graphmix.training.devices import choose_device
 
     choose_device(device)
     graph, split = _citeseer_or_synthetic(data_root)

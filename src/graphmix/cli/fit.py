@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from graphmix.cli.busy import busy
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
@@ -159,7 +160,8 @@ def fit(
     # Only their values are checked here; those that are not given depend on the graph.
     Config(**{name: value for name, value in settings.items() if value is not None})
     # Imported here: pyarrow and torch take seconds to import.
-    from graphmix.workflow.fitting import fit_tables
+    with busy("starting"):
+        from graphmix.workflow.fitting import fit_tables
 
     with resumable(f"the same command with --resume continues in {out}"), fit_screen(quiet=as_json) as screen:
         model = fit_tables(nodes, edges, out=out, columns=columns, options=options, watch=screen, **settings)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from graphmix.cli.busy import Busy
 from graphmix.cli.screen import Bar, announce, errors, name_for_screen, output, say, tell
 
 if TYPE_CHECKING:
@@ -32,13 +33,21 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
 
     class Screen(Watcher):
         bar: Bar | None = None
+        line = Busy()
 
         def stage(self, name: str) -> None:
             self.stop()
             if name in _STAGES:
                 announce(_STAGES[name])
+            self.line.show(name)
+
+        def step(self, what: str, done: int = 0, total: int = 0) -> None:
+            if self.bar is not None:
+                self.stop()
+            self.line.show(what, f"step {done:,} of at most {total:,}" if total else "")
 
         def understood(self, problem: "Problem", survey: "Survey") -> None:
+            self.stop()
             if not quiet:
                 _show_problem(problem, survey)
 
@@ -46,12 +55,14 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
             self.stop()
             if METHODS[name].baseline or not errors.is_terminal:
                 say(f"training {name}")
+                self.line.show(f"training {name}")
                 return None
             self.bar = Bar(name, config.trials, config.epochs)
             self.bar.__enter__()
             return self.bar.watch
 
         def stop(self) -> None:
+            self.line.stop()
             if self.bar is not None:
                 self.bar.__exit__(None, None, None)
                 self.bar = None

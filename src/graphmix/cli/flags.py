@@ -13,6 +13,7 @@ from graphmix.cli.interrupts import command_begins
 _PARAMETER = re.compile(r"`([a-z_][a-z0-9_]*)(?:=([^`]+))?`")
 
 _options: ContextVar[frozenset[str]] = ContextVar("_options", default=frozenset())
+_running: ContextVar[str] = ContextVar("_running", default="")
 
 
 def translate(message: str, options: Collection[str]) -> str:
@@ -49,9 +50,15 @@ def has_option(flag: str) -> bool:
     return flag in _options.get()
 
 
+def running() -> str:
+    """Return the name of the command that runs; empty if none does."""
+    return _running.get()
+
+
 def forget() -> None:
     """Start without a running command."""
     _options.set(frozenset())
+    _running.set("")
 
 
 class Command(TyperCommand):
@@ -60,5 +67,6 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; its options stay known afterwards, for an error that ends it."""
         _options.set(frozenset(flag for param in self.params for flag in (*param.opts, *param.secondary_opts)))
+        _running.set(str(ctx.info_name))
         command_begins()
         return super().invoke(ctx)

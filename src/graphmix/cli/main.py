@@ -7,12 +7,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
-from graphmix.cli.flags import Command, forget, has_option, in_flags
+from graphmix.cli.flags import Command, forget, in_flags
 from graphmix.cli.internal_errors import INTERNAL, describe
 from graphmix.cli.interrupts import INTERRUPTED, command_ends
+from graphmix.cli.memory import out_of_memory
 from graphmix.cli.screen import say, tell
 from graphmix.cli.streams import OutputLost, guard_streams
 from graphmix.errors import GraphMixError
+from graphmix.machine import is_out_of_memory
 
 # Typer's own parsing errors; their class is not exported, but a bad parameter is one.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -74,23 +76,19 @@ def run() -> NoReturn:
         _fail(in_flags(str(error)))
     except UsageError as error:
         _fail(error.format_message())  # type: ignore[attr-defined]
-    except _memory_errors():
-        _fail("out of memory" + ("; train fewer trials at once with --chunk" if has_option("--chunk") else ""))
     except OSError as error:
+        if is_out_of_memory(error):
+            _fail(out_of_memory())
         _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are no Exception
+        if is_out_of_memory(error):
+            _fail(out_of_memory())
         _fail(describe(error), INTERNAL)
     finally:
         command_ends()
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _memory_errors() -> tuple[type[BaseException], ...]:
-    # Only a torch that was imported can have run out of memory.
-    torch = sys.modules.get("torch")
-    return (MemoryError, getattr(torch, "OutOfMemoryError", MemoryError))
 
 
 def _reason(error: OSError) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from graphmix.cli.busy import busy
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, tell
@@ -48,22 +49,25 @@ def predict(
     require_files(nodes, edges)
     check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
     # Imported here: pyarrow and torch take seconds to import.
-    from graphmix.workflow.model import load_model
+    with busy("starting"):
+        from graphmix.workflow.model import load_model
 
     announce("reading the model")
-    loaded = load_model(model)
+    with busy("reading the model"):
+        loaded = load_model(model)
     announce("predicting")
-    predictions = loaded.predict(
-        nodes,
-        edges,
-        everything=everything,
-        ignore_unknown=ignore_unknown,
-        target_accuracy=target_accuracy,
-        coverage=coverage,
-        limit=limits,
-        no_header=no_header or (),
-    )
-    predictions.write(out, escape_formulas=escape_formulas)
+    with busy("predicting"):
+        predictions = loaded.predict(
+            nodes,
+            edges,
+            everything=everything,
+            ignore_unknown=ignore_unknown,
+            target_accuracy=target_accuracy,
+            coverage=coverage,
+            limit=limits,
+            no_header=no_header or (),
+        )
+        predictions.write(out, escape_formulas=escape_formulas)
     for note in (*predictions.notes, *formula_notes(out, predictions, escape_formulas=escape_formulas)):
         tell(f"· {note}")
     tell(f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain")

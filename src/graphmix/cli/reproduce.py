@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from graphmix.cli.board import Board, verdict_tables
+from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import announce, output, resumable, say, tell
@@ -59,9 +60,10 @@ def reproduce(
     for part in (out, out / "cells", out / "work"):
         check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
-    from graphmix.experiments.records import source_commit
-    from graphmix.experiments.runner import loader
-    from graphmix.experiments.runner import reproduce as compute
+    with busy("starting"):
+        from graphmix.experiments.records import source_commit
+        from graphmix.experiments.runner import loader
+        from graphmix.experiments.runner import reproduce as compute
 
     with resumable("the same command continues with the missing trials"), Board(specs, asked) as board:
         records = compute(

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmix.cli.board import Board
+from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
@@ -88,8 +89,9 @@ def select(
     for part in (folder, folder / "cells", folder / "work"):
         check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
-    from graphmix.experiments.records import source_commit
-    from graphmix.experiments.runner import loader, reproduce
+    with busy("starting"):
+        from graphmix.experiments.records import source_commit
+        from graphmix.experiments.runner import loader, reproduce
 
     load = loader(data_root, announce, limits)
     # A graph that cannot be read is refused before the folder is made; one that can is not read again.

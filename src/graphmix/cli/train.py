@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphmix.cli.busy import busy
 from graphmix.cli.options import LIMIT_HELP, DataRoot, DatasetName, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import keep_details, write_report
@@ -14,6 +15,7 @@ from graphmix.cli.screen import (
     announce,
     fresh_folder,
     metrics_of,
+    name_for_screen,
     output,
     results_table,
     resumable,
@@ -84,11 +86,13 @@ def train(
     if out is not None and not lacks_details(out):
         check_run_folder(out)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
-    from graphmix.data import load
-    from graphmix.training.devices import choose_device
+    with busy("starting"):
+        from graphmix.data import load
+        from graphmix.training.devices import choose_device
 
     choose_device(device)
-    graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
+    with busy(f"loading {name_for_screen(dataset)}"):
+        graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
         results = _run_baseline(method, graph, masks, config, folder)

@@ -81,7 +81,8 @@ class Cell:
         }
         if is_file(self.dataset):
             require_plain(Path(self.dataset))
-            asked["sha256"] = hashlib.sha256(Path(self.dataset).read_bytes()).hexdigest()
+            with Path(self.dataset).open("rb") as file:
+                asked["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
         if self.baseline:
             return asked | {"trials": self.config.trials, "seed": self.config.seed}
         return asked | self.config.to_dict()

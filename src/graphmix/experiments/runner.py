@@ -21,6 +21,7 @@ from graphmix.experiments.records import Failure, Store, assemble, entry, kept, 
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_temporary_files
 from graphmix.limits import USUAL, Limits
+from graphmix.machine import is_out_of_memory
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
@@ -173,5 +174,7 @@ def _entry(
         error: Failure = ("unavailable", f"the files of {cell.dataset} are not here and could not be downloaded")
     except Exception as caught:  # noqa: BLE001
         # Any error stops only this cell: the record says what happened, and the command ends with a failure.
+        if is_out_of_memory(caught):
+            return entry(spec, cell, None, ("failed", "out of memory; compute it on a machine with more"))
         error = ("failed", f"{type(caught).__name__}: {str(caught).splitlines()[0] if str(caught) else 'no message'}")
     return entry(spec, cell, None, error)

@@ -171,6 +171,9 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         config = Config.from_dict(results)
         curves, weights = read_tensors(folder / CURVES), read_tensors(folder / WEIGHTS)
         scores = tensors_under(_BEST, curves) or _rounded_scores(results)
+        if scores["best_epoch"].shape != (config.trials,):
+            # Before a list is made of them.
+            raise ValueError(f"its scores are not those of {config.trials:,} trials")
         fit = _build_fit(config, range(config.trials), weights, scores, curves, results["seconds"])
     except (KeyError, TypeError, ValueError, RunError) as error:
         raise RunError(f"{folder} does not hold a complete run: {error}") from error

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from graphmix.errors import DataError
+from graphmix.machine import is_out_of_memory
 from graphmix.tables.ids import MOST_DIGITS
 from graphmix.tables.simplified import check_names, simplified_columns
 from graphmix.tables.table import NAMED, Table, one_line
@@ -22,6 +23,8 @@ def read_memory(source: Any, name: str, ignore: Collection[str] = ()) -> Table:
     try:
         columns, ignored, exact = simplified_columns(table.schema, table.num_rows, table.column, name, ignore)
     except pa.ArrowException as error:
+        if is_out_of_memory(error):
+            raise
         raise DataError(f"{name} cannot be read: {one_line(error)}") from error
     rows = len(source)
     if not rows:

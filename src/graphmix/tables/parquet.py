@@ -6,6 +6,7 @@ from typing import Any
 
 from graphmix.errors import DataError
 from graphmix.limits import Limits
+from graphmix.machine import is_out_of_memory
 from graphmix.tables.parquet_sizes import ParquetSizes
 from graphmix.tables.simplified import simplified_columns
 from graphmix.tables.table import Table, one_line
@@ -36,7 +37,7 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
 
             columns, ignored, exact = simplified_columns(schema, rows, read, str(path), ignore)
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, PermissionError | DataError):
+        if isinstance(error, PermissionError | DataError) or is_out_of_memory(error):
             raise
         raise DataError(f"{path} is not a Parquet file that can be read: {one_line(error)}") from error
     if not rows:

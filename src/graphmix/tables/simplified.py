@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from graphmix.errors import DataError
+from graphmix.machine import is_out_of_memory
 from graphmix.tables.table import quoted
 from graphmix.text import clipped, visible
 
@@ -114,6 +115,8 @@ def _converted(field: Any, read: Callable[[str], Any]) -> tuple[Any, Any]:
         plain = _decoded(column)
         simple = _simplified(plain)
     except pa.ArrowException as error:
+        if is_out_of_memory(error):
+            raise
         raise _CannotConvertError(cannot) from error
     try:
         simple.validate(full=True)

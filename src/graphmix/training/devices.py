@@ -18,6 +18,7 @@ _CPU_ENTRIES = 2**20
 _CUDA_HIDDEN = 2**26
 # The bytes of those passes: hidden states and logits, each before and after propagation and ReLU.
 _CUDA_PASSES = 4 * 4 * _CUDA_HIDDEN
+_MANY_CLASSES = 3000
 # Share of the free memory that a batch may use.
 _MEMORY_SHARE = 0.5
 
@@ -62,11 +63,11 @@ def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_s
             f"one trial needs about {as_size(needed)} of memory, and {device} has {as_size(free)} free; lower `hidden` "
             "or `epochs`, or use fewer features"
         )
-    check_possible(
-        _least(graph, config, device, 0 if shared_split else graph.num_nodes),
-        config,
-        free=free_memory(torch.device("cpu")),
-    )
+    least = _least(graph, config, device, 0 if shared_split else graph.num_nodes)
+    # Counts of classes by classes are kept for each trial.
+    many = graph.num_classes > _MANY_CLASSES
+    advice = "merge rare classes or lower `trials`" if many else "lower `trials`, `epochs` or `hidden`"
+    check_possible(least, config, free=free_memory(torch.device("cpu")), advice=advice)
 
 
 def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:

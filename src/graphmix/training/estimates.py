@@ -66,7 +66,9 @@ def check_runs(config: Config, runs: int = 1) -> None:
     check_possible(Least(one.memory + runs * _OF_A_RUN, one.seconds * runs), config, runs=runs)
 
 
-def check_possible(least: Least, config: Config, *, free: int | None = None, runs: int = 1) -> None:
+def check_possible(
+    least: Least, config: Config, *, free: int | None = None, runs: int = 1, advice: str = "lower `trials` or `epochs`"
+) -> None:
     """Raise ConfigError if what is asked for needs more memory than is free, or more than a year.
 
     Args:
@@ -74,6 +76,7 @@ def check_possible(least: Least, config: Config, *, free: int | None = None, run
         config: its hyperparameters, for the message.
         free: the free memory; the machine's if None.
         runs: how many runs there are, for the message.
+        advice: what would help.
     """
     free = available_memory() if free is None else free
     too_much, too_long = least.memory > free, least.seconds > LONGEST
@@ -83,7 +86,7 @@ def check_possible(least: Least, config: Config, *, free: int | None = None, run
     needs += [_as_time(least.seconds)] if least.seconds >= _TIMES[-1][0] else []
     times = f"{runs:,} times " if runs > 1 else ""
     what = f"{times}{config.trials:,} trials of {config.epochs:,} epochs"
-    raise ConfigError(f"{what} need at least {' and '.join(needs)}; lower `trials` or `epochs`")
+    raise ConfigError(f"{what} need at least {' and '.join(needs)}; {advice}")
 
 
 def _as_time(seconds: float) -> str:

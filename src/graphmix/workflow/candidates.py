@@ -10,6 +10,7 @@ from torch import Tensor
 
 from graphmix.analysis.details import curves, details
 from graphmix.baselines import propagate
+from graphmix.baselines.label_propagation import MOST_STEPS
 from graphmix.data import Graph, Split
 from graphmix.data.folds import FOLDS
 from graphmix.errors import DataError, RunError
@@ -25,6 +26,8 @@ from graphmix.training.loop import Watch
 from graphmix.training.methods import BOTH, METHODS
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
+
+Tell = Callable[[str, int, int], None]
 
 GRAPHMIX, SUPERVISED, FCN = "graphmix", "supervised", "fcn"
 
@@ -104,6 +107,7 @@ def try_method(
     folder: Path | None = None,
     device: str = "auto",
     watch: Watch | None = None,
+    tell: Tell = lambda what, done, total: None,
 ) -> Candidate:
     """Train one method and predict with it. In a folder, an interrupted run continues.
 
@@ -113,10 +117,11 @@ def try_method(
     """
     started = time.perf_counter()
     if METHODS[method].baseline:
-        probabilities = propagate(graph, split.train)
+        probabilities = propagate(graph, split.train, lambda step: tell(f"training {method}", step, MOST_STEPS))
         held = hold_out(probabilities, judged_nodes(split), graph.y)
         return Candidate(method, probabilities, held, None, time.perf_counter() - started)
     trained = _train(graph, split, replace(config, method=method), folder, device, watch)
+    tell(f"predicting with {method}", 0, 0)
     probabilities = trained.predict_proba(graph)
     if not probabilities.isfinite().all():
         raise _DivergedError(f"the loss of {method} became infinite; try a lower `learning_rate`")
@@ -137,6 +142,7 @@ def try_methods(
     *,
     device: str = "auto",
     watch: Callable[[str], Watch | None] = lambda method: None,
+    tell: Tell = lambda what, done, total: None,
 ) -> tuple[list[Candidate], list[str]]:
     """Try several methods; leave out those that fail.
 
@@ -148,6 +154,7 @@ def try_methods(
         folder: the run of each method goes into a folder of its own in it.
         device: where to train.
         watch: called with the name of each method as it begins; returns what watches its epochs.
+        tell: called with what goes on besides, and how much of how much is done.
 
     Returns:
         The candidates, and a sentence for each method that failed.
@@ -159,7 +166,9 @@ def try_methods(
     for method in methods:
         try:
             tried.append(
-                try_method(method, graph, split, config, folder=folder / method, device=device, watch=watch(method))
+                try_method(
+                    method, graph, split, config, folder=folder / method, device=device, watch=watch(method), tell=tell
+                )
             )
         except (DataError, _DivergedError) as error:
             failures.append(f"{method} was left out: {error}")

@@ -36,6 +36,10 @@ def can_calibrate(held: HeldOut) -> bool:
     return len(held.labels) >= FEWEST_CALIBRATED and held.probabilities.shape[1] > 1
 
 
+# How many probabilities are sorted at a time.
+_SORTED = 2**18
+
+
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """The networks of one method, whose mean prediction is calibrated.
@@ -113,7 +117,7 @@ class Ensemble:
         check_shares(target_accuracy=target, coverage=coverage)
         level = abstention_threshold(self.held_calibrated, self.held.labels, target)
         threshold = conformal_threshold(self.held_calibrated, self.held.labels, coverage)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
+        order = _sorted_classes(probabilities)
         confidence = np.take_along_axis(probabilities, order[:, :1], axis=1)[:, 0]
         abstain = np.ones(len(probabilities), dtype=np.bool_) if level is None else confidence < level
         return Decisions(order, probabilities, abstain, conformal_sets(probabilities, threshold), level, threshold)
@@ -132,6 +136,10 @@ class Ensemble:
         """Raise a `DataError` unless the weights have the shapes that the hyperparameters imply."""
         expected: dict[str, tuple[int, ...]] = {}
         if not METHODS[self.method].baseline:
+            # First, because a false number of trials would take memory.
+            trials = [weight.shape[:1] for weight in self.weights.values()]
+            if not trials or any(found != (self.config.trials,) for found in trials):
+                raise DataError(f"the weights are not those of {self.config.trials:,} trials")
             sizes = (features, self.config.hidden, len(self.classes))
             # The meta device has shapes and no values.
             streams = Streams.from_seeds(range(self.config.trials), "meta")
@@ -152,6 +160,16 @@ class Ensemble:
             x = graph.x
             graph = graph.with_x(x.double() if isinstance(x, Tensor) else replace(x, values=x.values.double()))
         return predict_proba(network, self.config, graph)
+
+
+def _sorted_classes(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sort the classes of each row, the most probable first: int64 `[nodes, classes]`."""
+    # A few rows at a time: numpy keeps every other thread waiting while it sorts.
+    order = np.empty(probabilities.shape, dtype=np.int64)
+    size = max(1, _SORTED // max(1, probabilities.shape[1]))
+    for start in range(0, len(order), size):
+        order[start : start + size] = np.argsort(-probabilities[start : start + size], axis=1, kind="stable")
+    return order
 
 
 @dataclass(frozen=True, eq=False)

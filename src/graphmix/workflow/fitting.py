@@ -156,6 +156,7 @@ def fit_problem(
     watch = watch or Watcher()
     stages = stages or Stages(watch)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
+    watch.step("looking at the graph")
     found = survey(problem.graph, problem.known, balanced=options.balanced)
     found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
@@ -178,15 +179,20 @@ def fit_problem(
             folder / "candidates",
             device=options.device,
             watch=lambda method: watch.method(method, config),
+            tell=watch.step,
         )
         stages.begin("writing")
+        watch.step("comparing the methods")
         placings = rank(candidates, graph.num_classes, options.metric)
         (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
+        watch.step("calibrating the probabilities")
         ensemble = Ensemble.from_candidate(winner, config, problem.classes)
+        watch.step("predicting every row")
         decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
         names = problem.row_names()
         predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
         write_predictions(predictions, path, options)
+        watch.step("measuring the calibration")
         metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
         stages.end()
         metrics = replace(
@@ -196,6 +202,7 @@ def fit_problem(
             seconds=stages.seconds,
             peak_memory_gib=peak_memory(),
         )
+        watch.step("writing the model")
         model = TableModel(
             ensemble=ensemble,
             problem=problem,

@@ -12,6 +12,7 @@ from torch import Tensor
 from graphmix.errors import GraphMixError, RunError
 from graphmix.evaluation.heldout import HeldOut, pack_held, unpack_held
 from graphmix.limits import Limits
+from graphmix.machine import is_out_of_memory
 from graphmix.results import formats
 from graphmix.results.describe import versions
 from graphmix.results.fit import FitMetrics
@@ -216,7 +217,7 @@ def load_model(folder: Path | str) -> TableModel:
         parts = old_classifier.read(folder, described) if old else _read(folder, described)
         return _assemble(described, *parts, metrics=_read_metrics(folder / METRICS))
     except DAMAGED as error:
-        if isinstance(error, RunError):
+        if isinstance(error, RunError) or is_out_of_memory(error):
             raise
         raise RunError(f"{folder} does not hold a whole model: {error}") from error
 

@@ -87,7 +87,9 @@ class OutputTable:
         writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
         writer.writerow(map(shown, self.columns))
         cells = (_cells(values, name in self.keys, shown) for name, values in self.columns.items())
-        writer.writerows(zip(*cells, strict=True))
+        # Not writerows: it would keep every other thread waiting, and with it the line that shows that work goes on.
+        for row in zip(*cells, strict=True):
+            writer.writerow(row)
         end = writer.dialect.lineterminator
         return "".join(f"{row.removesuffix(end)}\n" for row in rows).encode("utf-8", "replace")
 

@@ -15,6 +15,9 @@ class Watcher:
     def understood(self, problem: Problem, survey: Survey) -> None:
         """The tables are read, and training has not begun."""
 
+    def step(self, what: str, done: int = 0, total: int = 0) -> None:
+        """Something that may take long begins, or has done so much of at most `total`; 0 if that is not known."""
+
     def method(self, name: str, config: Config) -> Watch | None:
         """A method begins to train; the result, if any, is called after every epoch."""
         return None
