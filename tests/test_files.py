@@ -1,7 +1,10 @@
 """Which files may be read and written."""
 
+import fcntl
 import os
 import socket
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +72,30 @@ def test_a_link_stays_a_link(tmp_path):
     write_whole(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_what_a_killed_write_left_is_removed_by_the_next_and_what_another_writes_is_kept(tmp_path):
+    abandoned, other = tmp_path / ".out.csv.abc.part", tmp_path / ".other.csv.abc.part"
+    held = tmp_path / ".out.csv.def.part"
+    for path in (abandoned, other, held):
+        path.write_text("half")
+    with held.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        write_whole(tmp_path / "out.csv", b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.csv.abc.part", ".out.csv.def.part", "out.csv"]
+
+
+def test_a_temporary_file_that_was_taken_for_abandoned_is_made_again(tmp_path, monkeypatch):
+    make, made = tempfile.mkstemp, []
+
+    def taken_at_first(**options):
+        handle, name = make(**options)
+        if not made:
+            Path(name).unlink()
+        made.append(name)
+        return handle, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", taken_at_first)
+    write_whole(tmp_path / "out.csv", b"whole")
+    assert (tmp_path / "out.csv").read_bytes() == b"whole"
+    assert len(made) == 2

@@ -1,6 +1,8 @@
 """Files: which may be read, which may be written, and writes that happen whole or not at all."""
 
+import contextlib
 import errno
+import glob
 import os
 import stat
 import tempfile
@@ -115,8 +117,9 @@ def write_whole(path: Path, content: bytes) -> None:
         raise OSError(errno.EEXIST, f"it is {kind}, which is never replaced", str(path))
     # A temporary file in the same folder, so that the final rename cannot cross file systems. Its name is not longer
     # than a system allows where that of the file is not.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
-    part = Path(name)
+    prefix = f".{path.name[:40]}."
+    _remove_abandoned(path.parent, prefix)
+    handle, part = _make_held(path.parent, prefix)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -127,6 +130,39 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         # Already renamed if the write succeeded.
         part.unlink(missing_ok=True)
+
+
+def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
+    """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=".part")
+        _lock(handle, wait=True)
+        # Another process may have taken it for abandoned before it was locked.
+        if os.fstat(handle).st_nlink:
+            return handle, Path(name)
+        os.close(handle)
+
+
+def _remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove the temporary files that killed writes of the same file have left."""
+    for part in folder.glob(f"{glob.escape(prefix)}*.part"):
+        # Somebody else may remove it first, or own it.
+        with contextlib.suppress(OSError), part.open("rb") as stream:
+            if _lock(stream.fileno(), wait=False):
+                part.unlink()
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock an open file; False if another process has locked it, or if the system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # taken, or a file system without locks
+        return False
+    return True
 
 
 def remove_temporary_files(folder: Path) -> None:

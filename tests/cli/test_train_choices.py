@@ -8,6 +8,7 @@ import pytest
 from command_line import QUICK, graphmix, refused, save
 from graphmix import Config
 from graphmix.baselines import BASELINES
+from small_tables import tree
 
 
 def train(*arguments, cwd, **environment):
@@ -47,6 +48,18 @@ def test_few_epochs_are_warned_of_before_training(tmp_path):
     note = graphmix("train", "synthetic", *choices, cwd=tmp_path).stderr
     assert ("graphmix" in note, "epoch 10 " in note, "1,000 epochs" in note) == (True, True, True)
     assert graphmix("train", "synthetic", *choices, "--gamma", "0", cwd=tmp_path).stderr == ""
+
+
+def test_a_run_killed_before_its_details_gets_them_from_the_same_command(tmp_path):
+    arguments = ["train", "synthetic", "--trials", "1", "--epochs", "3", "--no-report", "--out", "run"]
+    assert graphmix(*arguments, cwd=tmp_path).returncode == 0
+    before = tree(tmp_path / "run")
+    (tmp_path / "run" / "details.json").unlink()
+    (tmp_path / "run" / "parts").mkdir()
+    assert graphmix(*arguments, cwd=tmp_path).returncode == 0
+    assert tree(tmp_path / "run") == before
+    assert not (tmp_path / "run" / "parts").exists()
+    refused(graphmix(*arguments, cwd=tmp_path), "run", "finished")
 
 
 @pytest.mark.parametrize("method", ["label-propagation", "deepwalk"])

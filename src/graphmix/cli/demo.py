@@ -21,7 +21,7 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import RESULTS, check_run_folder
+from graphmix.storage.folders import RESULTS, check_run_folder, lacks_details
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -61,14 +61,14 @@ def demo(
     results = []
     for config in configs:
         place = folder / config.method
-        if engine.holds(place, graph, split, config):
+        if engine.holds(place, graph, split, config) and not lacks_details(place):
             # Done by a demo that was interrupted later.
             results.append(engine.load_run(place).results)
             continue
         if note := few_epochs(config):
             say(f"graphmix: {note}")
         with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
-            run = engine.train(graph, split, config, place, device=device, watch=bar.watch)
+            run = engine.train_once(graph, split, config, place, device=device, watch=bar.watch)
         keep_details(run, graph, split, write_page)
         results.append(run.results)
         warn_of_divergence(results[-1])

@@ -8,6 +8,7 @@ import typer
 from graphmix.cli.screen import announce, say, tell
 from graphmix.errors import RunError
 from graphmix.files import check_output
+from graphmix.storage.folders import DETAILS
 
 PAGE, PAGES = "report.html", (".html", ".htm")
 # What our pages have near their beginning; older ones only the second.
@@ -57,7 +58,7 @@ def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> 
     if pictures:
         announce(f"laying out the hidden states of {run.results.method}")
     measures = ("embedding", "soft-rank") if pictures else ()
-    write_json(run.folder / "details.json", to_json(details(run.fit, graph, split, measures)))
+    write_json(run.folder / DETAILS, to_json(details(run.fit, graph, split, measures)))
 
 
 def write_report(folder: Path, quiet: bool = False) -> None:

@@ -26,7 +26,7 @@ from graphmix.errors import ConfigError
 from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import check_run_folder
+from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -81,7 +81,7 @@ def train(
     config = _config(resolve(dataset), method, given)
     check_runs(config)
     seeds = split_seeds(config.trials, splits, split_seed)
-    if out is not None:
+    if out is not None and not lacks_details(out):
         check_run_folder(out)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     from graphmix.data import load
@@ -146,4 +146,6 @@ def _run_network(
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:
+        if lacks_details(folder):
+            return engine.train_once(graph, split, config, folder, watch=watch, device=device)
         return engine.train(graph, split, config, folder, watch=watch, device=device, chunk=chunk)

@@ -13,6 +13,7 @@ from graphmix.results.names import method_title
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.results.run import RunResult
+from graphmix.storage.folders import DETAILS
 
 MODEL, METRICS = "model.json", "metrics.json"
 # What the files of a model's folder are, in the order to read them in.
@@ -60,7 +61,7 @@ def _read_candidates(path: Path, metrics: FitMetrics) -> Record | None:
         folder = path / "candidates" / candidate.method
         if not (folder / "results.json").exists():
             continue
-        held = folder / "details.json"
+        held = folder / DETAILS
         details = read_file(Details, held) if held.exists() else None
         # Its confidence is that of single networks before calibration; the page shows the model's.
         details = None if details is None else replace(details, reliability=None)

@@ -13,6 +13,7 @@ from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Metric, Outcome, Record
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
+from graphmix.storage.folders import DETAILS
 from graphmix.training.methods import report_order
 
 # Methods from simple ones to GraphMix.
@@ -69,7 +70,7 @@ def _cells(found: list[tuple[Path, RunResult]]) -> list[CellResult]:
     for (folder, run), (name, dataset) in zip(found, names, strict=True):
         # Two runs of one method, with other settings say, are named after their folders too.
         row = name if names.count((name, dataset)) == 1 else f"{name} [{folder.name}]"
-        held = folder / "details.json"
+        held = folder / DETAILS
         outcome = Outcome(
             command=rerun_command(to_json(run)), run=run, details=read_file(Details, held) if held.exists() else None
         )

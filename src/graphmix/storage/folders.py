@@ -10,12 +10,13 @@ from graphmix.files import is_temporary
 from graphmix.storage.lock import LOCK
 
 # The files of a run's folder.
-CONFIG, RESULTS, WEIGHTS, CURVES, PARTS = (
+CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
     "config.json",
     "results.json",
     "weights.safetensors",
     "curves.safetensors",
     "parts",
+    "details.json",
 )
 
 
@@ -88,6 +89,12 @@ def check_run_folder(folder: Path) -> None:
     parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
     check_no_other_files(folder, () if parts else (PARTS,))
     check_can_be_made(folder)
+
+
+def lacks_details(folder: Path) -> bool:
+    """Whether a folder holds the finished run of a network whose details were never written: its command was killed."""
+    finished = (folder / CONFIG).exists() and (folder / RESULTS).exists()
+    return finished and not (folder / DETAILS).exists()
 
 
 def first_difference(begun: dict[str, Any], asked: dict[str, Any]) -> str | None:

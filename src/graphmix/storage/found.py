@@ -5,12 +5,12 @@ from pathlib import Path
 from graphmix.errors import RunError
 from graphmix.files import other_kind
 from graphmix.results.json_text import load
-from graphmix.storage.folders import CONFIG, RESULTS
+from graphmix.storage.folders import CONFIG, DETAILS, RESULTS
 
 MODEL, CLASSIFIER = "model.json", "classifier.json"
 # The JSON files of a model's or a run's folder.
 _OF_MODEL = (MODEL, CLASSIFIER, "metrics.json", "ids.json", "encoders.json")
-_OF_RUN = (RESULTS, CONFIG, "details.json")
+_OF_RUN = (RESULTS, CONFIG, DETAILS)
 
 
 def is_model(folder: Path) -> bool:

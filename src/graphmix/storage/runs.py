@@ -111,8 +111,9 @@ def train_once(
     """
     if not holds(folder, graph, split, config):
         return train(graph, split, config, folder, device=device, watch=watch)
-    # Locked, so that the lock of a process that was killed after its last write is removed.
+    # Locked, so that the lock of a process that was killed after its last write is removed, and its parts are too.
     with locked(folder):
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
         return load_run(folder)
 
 

@@ -17,6 +17,7 @@ from graphmix.evaluation.heldout import HeldOut, hold_out, judged_nodes
 from graphmix.results.details import Details
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json
+from graphmix.storage.folders import DETAILS
 from graphmix.storage.runs import train_once
 from graphmix.training import Config, Fit, fit
 from graphmix.training.expectations import few_epochs
@@ -186,8 +187,8 @@ def _train(graph: Graph, split: Split, config: Config, folder: Path | None, devi
     if folder is None:
         return fit(graph, split, config, device=device, watch=watch)
     trained = train_once(graph, split, config, folder, device=device, watch=watch).fit
-    if not (folder / "details.json").exists():
-        write_json(folder / "details.json", to_json(_pictured(trained, graph, split)))
+    if not (folder / DETAILS).exists():
+        write_json(folder / DETAILS, to_json(_pictured(trained, graph, split)))
     return trained
 
 
