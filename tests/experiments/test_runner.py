@@ -100,7 +100,6 @@ def test_a_record_holds_every_cell_in_order(tmp_path):
     assert set(cell["details"]) == {"classes", "curves", "confusion", "reliability"}
     # Nothing of the work is left but the cells.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "mine.json"]
-    assert list((tmp_path / "work").iterdir()) == []
     assert len(list((tmp_path / "cells").iterdir())) == 4
 
 
