@@ -74,7 +74,7 @@ def replace(source, target, **options):
 os.replace = replace
 {setup}
 sys.argv[0] = "graphmix"
-from graphmix.cli.main import run
+from graphmix.__main__ import run
 run()
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphmix.errors import ConfigError, DataError
-from graphmix.files import check_output, require_plain, write_whole
+from graphmix.files import check_output, remove_temporary_files, require_plain, write_whole
 
 
 def test_pipes_devices_and_folders_are_not_read(tmp_path):
@@ -75,14 +75,28 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_what_a_killed_write_left_is_removed_by_the_next_and_what_another_writes_is_kept(tmp_path):
-    abandoned, other = tmp_path / ".out.csv.abc.part", tmp_path / ".other.csv.abc.part"
-    held = tmp_path / ".out.csv.def.part"
+    abandoned, other = tmp_path / ".out.csv.abc.graphmix.part", tmp_path / ".other.csv.abc.graphmix.part"
+    held = tmp_path / ".out.csv.def.graphmix.part"
     for path in (abandoned, other, held):
         path.write_text("half")
     with held.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         write_whole(tmp_path / "out.csv", b"whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.csv.abc.part", ".out.csv.def.part", "out.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".other.csv.abc.graphmix.part",
+        ".out.csv.def.graphmix.part",
+        "out.csv",
+    ]
+
+
+def test_temporary_files_of_others_and_pipes_in_their_place_stay(tmp_path):
+    (tmp_path / ".out.csv.backup.part").write_text("mine")
+    os.mkfifo(tmp_path / ".out.csv.abc.graphmix.part")
+    write_whole(tmp_path / "out.csv", b"whole")
+    remove_temporary_files(tmp_path / "nowhere")
+    assert len(list(tmp_path.iterdir())) == 3
+    remove_temporary_files(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.csv.backup.part", "out.csv"]
 
 
 def test_a_temporary_file_that_was_taken_for_abandoned_is_made_again(tmp_path, monkeypatch):

@@ -19,6 +19,9 @@ _KINDS = {
     stat.S_IFDIR: "a folder",
 }
 
+# How the names of our temporary files end: those of other programs are never removed.
+_PART = ".graphmix.part"
+
 
 def other_kind(path: Path) -> str | None:
     """What a path leads to if that is not a plain file: "a pipe", "a device", "a folder"; None if plain or missing."""
@@ -135,7 +138,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
     """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it."""
     while True:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=".part")
+        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=_PART)
         _lock(handle, wait=True)
         # Another process may have taken it for abandoned before it was locked.
         if os.fstat(handle).st_nlink:
@@ -145,11 +148,17 @@ def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
 
 def _remove_abandoned(folder: Path, prefix: str) -> None:
     """Remove the temporary files that killed writes of the same file have left."""
-    for part in folder.glob(f"{glob.escape(prefix)}*.part"):
+    for part in folder.glob(f"{glob.escape(prefix)}*{_PART}"):
         # Somebody else may remove it first, or own it.
-        with contextlib.suppress(OSError), part.open("rb") as stream:
-            if _lock(stream.fileno(), wait=False):
-                part.unlink()
+        with contextlib.suppress(OSError, DataError):
+            require_plain(part)
+            _remove_unless_held(part)
+
+
+def _remove_unless_held(part: Path) -> None:
+    with part.open("rb") as stream:
+        if _lock(stream.fileno(), wait=False):
+            part.unlink()
 
 
 def _lock(handle: int, *, wait: bool) -> bool:
@@ -167,13 +176,13 @@ def _lock(handle: int, *, wait: bool) -> bool:
 
 def remove_temporary_files(folder: Path) -> None:
     """Remove the temporary files of killed writes from a folder. No other process may be writing there."""
-    for part in folder.glob(".*.part"):
+    for part in folder.glob(f".*{_PART}"):
         part.unlink(missing_ok=True)
 
 
 def is_temporary(name: str) -> bool:
     """Whether a file with this name is a temporary file of `write_whole`."""
-    return name.startswith(".") and name.endswith(".part")
+    return name.startswith(".") and name.endswith(_PART)
 
 
 def _umask() -> int:

@@ -122,6 +122,9 @@ def test_advice_never_replaces_a_part_of_the_model_or_anything_but_files(place):
     (place / "a" / "label_next.csv").unlink()
     refused(graphmix("advise", "model", "-o", "a", "--force", cwd=place), "suspects.csv", "also read")
     refused(graphmix("advise", "model", "-o", "n.csv/a", cwd=place), "n.csv is a file", "--out")
+    (place / "link").symlink_to("model")
+    for folder in ("model", "link", "a/../model"):
+        refused(graphmix("advise", "model", "-o", folder, "--force", cwd=place), "also read", "--out")
     unchanged(place, before)
 
 

@@ -99,8 +99,7 @@ def test_a_record_holds_every_cell_in_order(tmp_path):
     assert record["cells"][3]["verdict"] is None
     assert set(cell["details"]) == {"classes", "curves", "confusion", "reliability"}
     # Nothing of the work is left but the cells.
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "mine.json", "work"]
-    assert list((tmp_path / "work").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "mine.json"]
     assert len(list((tmp_path / "cells").iterdir())) == 4
 
 

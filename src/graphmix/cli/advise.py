@@ -12,6 +12,7 @@ from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
 from graphmix.cli.screen import announce, name_for_screen, output, tell
 from graphmix.errors import ConfigError
+from graphmix.files import check_not_read
 from graphmix.storage.folders import check_can_be_made, make_folder
 from graphmix.workflow.places import check_table, model_files
 
@@ -44,6 +45,7 @@ def advise(
     require_model(model)
     if out is not None:
         check_can_be_made(out)
+        check_not_read(out, [model], "out")
         for name in FILES:
             check_table(out / name, inputs=model_files(model), force=force, later=out)
     # Imported here: pyarrow and torch take seconds to import.

@@ -7,6 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from graphmix.cli.environment import require_current_folder
 from graphmix.cli.interrupts import command_begins
 
 # A parameter in backticks, alone or with a value: `out`, `ignore_unknown=True`, `metric='macro-f1'`.
@@ -68,5 +69,6 @@ class Command(TyperCommand):
         """Run the command; its options stay known afterwards, for an error that ends it."""
         _options.set(frozenset(flag for param in self.params for flag in (*param.opts, *param.secondary_opts)))
         _running.set(str(ctx.info_name))
+        require_current_folder()
         command_begins()
         return super().invoke(ctx)

@@ -7,6 +7,7 @@ cells/       results of cells by key, shared by all specs
 work/        run folders of unfinished cells
 """
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -111,7 +112,11 @@ def reproduce(
         # What is in the way of the last table is said before the first is computed.
         for spec, _ in planned:
             read_cells(folder, spec)
-        return [_run(computer, each, asked, folder, command, watch) for each in planned]
+        records = [_run(computer, each, asked, folder, command, watch) for each in planned]
+        # Only an empty folder can be removed: an unfinished run is kept.
+        with contextlib.suppress(OSError):
+            computer.work.rmdir()
+    return records
 
 
 def loader(data_root: Path | None = None, report: Callable[[str], None] | None = None, limit: Limits = USUAL) -> Load:

@@ -19,8 +19,11 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8."""
-    write_bytes(path, text.encode())
+    """Write a text as UTF-8.
+
+    Names of files that are not UTF-8 have halves of characters, which are written as in JSON: `\\udcff`.
+    """
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_tensors(path: Path, tensors: "dict[str, Tensor]") -> None:

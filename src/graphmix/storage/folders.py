@@ -38,10 +38,14 @@ def check_can_be_made(folder: Path, parameter: str = "out") -> None:
         there = next(each for each in (folder, *folder.absolute().parents) if _is_there(each))
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}; choose another `{parameter}`") from error
+    wrong = None
     if not there.is_dir():
-        raise RunError(f"{there} is {'a file' if there.is_file() else 'not a folder'}; choose another `{parameter}`")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise RunError(f"{there} cannot be written; choose another `{parameter}`")
+        wrong = "is a file" if there.is_file() else "is not a folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        wrong = "cannot be written"
+    if wrong is not None:
+        told = f"{folder} {wrong}" if there == folder else f"{folder} cannot be made, because {there} {wrong}"
+        raise RunError(f"{told}; choose another `{parameter}`")
 
 
 def _is_there(path: Path) -> bool:

@@ -17,6 +17,7 @@ from graphmix.errors import DataError
 from graphmix.limits import as_size
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
 from graphmix.tables.layout import Layout, find_layout, is_enough
+from graphmix.tables.native import native_file
 from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.table import Table, counted, one_line, shortened
@@ -123,7 +124,10 @@ def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] |
     )
     parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=refuse)
     converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.names})
-    with pa.input_stream(str(file), compression="gzip" if is_gzipped(file) else None) as stream:
+    with (
+        native_file(file) as source,
+        pa.input_stream(source, compression="gzip" if is_gzipped(file) else None) as stream,
+    ):
         return csv.read_csv(stream, reading, parsing, converting)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from graphmix.errors import DataError
 from graphmix.limits import Limits
 from graphmix.machine import is_out_of_memory
+from graphmix.tables.native import native_file
 from graphmix.tables.parquet_sizes import ParquetSizes
 from graphmix.tables.simplified import simplified_columns
 from graphmix.tables.table import Table, one_line
@@ -22,7 +23,7 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with native_file(path) as source, parquet.ParquetFile(source) as file:
             sizes = ParquetSizes(path, file.metadata, limit)
             schema, rows = file.schema_arrow, file.metadata.num_rows
 
@@ -32,7 +33,7 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
                     # `read` also returns column a's field b for the name "a.b".
                     return file.read(columns=[name]).column(name)
                 # An ignored column that turned out to be needed.
-                with parquet.ParquetFile(path) as again:
+                with native_file(path) as source, parquet.ParquetFile(source) as again:
                     return again.read(columns=[name]).column(name)
 
             columns, ignored, exact = simplified_columns(schema, rows, read, str(path), ignore)

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphmix.errors import DataError
 from graphmix.limits import Limits, as_size, check_count, check_unpacked
+from graphmix.tables.native import native_file
 from graphmix.tables.sizes import large_cell
 from graphmix.tables.table import quoted
 
@@ -82,7 +83,7 @@ class ParquetSizes:
         from pyarrow import parquet
 
         total = 0
-        with parquet.ParquetFile(self._path, read_dictionary=[path]) as file:
+        with native_file(self._path) as source, parquet.ParquetFile(source, read_dictionary=[path]) as file:
             for number in range(self._groups):
                 for chunk in _values(file.read_row_group(number, columns=[path])):
                     total += self._size_of(chunk, path)

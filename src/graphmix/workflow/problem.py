@@ -21,6 +21,7 @@ from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
 from graphmix.tables.stored import is_text, text
 from graphmix.tables.table import counted
+from graphmix.text import visible
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.rows import Rows, check_rows, values
 
@@ -227,8 +228,8 @@ def given_split(name: str, roles: list[str | None] | None, y: NDArray[np.int64])
 
 
 def graph_name(table: str) -> str:
-    """Return the name of a graph: that of its table without endings."""
-    return table.split(".")[0] or "graph"
+    """Return the name of a graph: that of its table without endings, and made visible: a file's may be any bytes."""
+    return visible(table.split(".")[0]) or "graph"
 
 
 def _are_names(value: Any) -> bool:
