@@ -75,14 +75,18 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_what_a_killed_write_left_is_removed_by_the_next_and_what_another_writes_is_kept(tmp_path):
-    abandoned, other = tmp_path / ".out.csv.abc.part", tmp_path / ".other.csv.abc.part"
-    held = tmp_path / ".out.csv.def.part"
+    abandoned, other = tmp_path / ".out.csv.abcd1234.part", tmp_path / ".other.csv.abcd1234.part"
+    held = tmp_path / ".out.csv.defg1234.part"
     for path in (abandoned, other, held):
         path.write_text("half")
     with held.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         write_whole(tmp_path / "out.csv", b"whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.csv.abc.part", ".out.csv.def.part", "out.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".other.csv.abcd1234.part",
+        ".out.csv.defg1234.part",
+        "out.csv",
+    ]
 
 
 def test_a_temporary_file_that_was_taken_for_abandoned_is_made_again(tmp_path, monkeypatch):

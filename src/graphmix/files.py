@@ -4,6 +4,7 @@ import contextlib
 import errno
 import glob
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from graphmix.errors import ConfigError, DataError
 
+# As `tempfile.mkstemp` makes them of the name of the file. Other programs have .part files too.
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part", re.DOTALL)
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -148,7 +151,7 @@ def _remove_abandoned(folder: Path, prefix: str) -> None:
     for part in folder.glob(f"{glob.escape(prefix)}*.part"):
         # Somebody else may remove it first, or own it.
         with contextlib.suppress(OSError), part.open("rb") as stream:
-            if _lock(stream.fileno(), wait=False):
+            if is_temporary(part.name) and _lock(stream.fileno(), wait=False):
                 part.unlink()
 
 
@@ -168,12 +171,13 @@ def _lock(handle: int, *, wait: bool) -> bool:
 def remove_temporary_files(folder: Path) -> None:
     """Remove the temporary files of killed writes from a folder. No other process may be writing there."""
     for part in folder.glob(".*.part"):
-        part.unlink(missing_ok=True)
+        if is_temporary(part.name):
+            part.unlink(missing_ok=True)
 
 
 def is_temporary(name: str) -> bool:
     """Whether a file with this name is a temporary file of `write_whole`."""
-    return name.startswith(".") and name.endswith(".part")
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def _umask() -> int:

@@ -289,7 +289,7 @@ def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path, dataset):
     graph, split = dataset
     config = Config(trials=2, epochs=3)
     (tmp_path / "run/parts").mkdir(parents=True)
-    for place in ("run/.config.json.abc.part", "run/parts/.trials-000000-000000.safetensors.abc.part"):
+    for place in ("run/.config.json.abcd1234.part", "run/parts/.trials-000000-000000.safetensors.abcd1234.part"):
         (tmp_path / place).write_bytes(b"half")
     run = train(graph, split, config, tmp_path / "run", device="cpu")
     assert sorted(path.name for path in run.folder.rglob("*")) == [

@@ -229,7 +229,7 @@ def test_where_a_fit_may_begin(tmp_path, model):
     (tmp_path / "empty").mkdir()
     check_folder(tmp_path / "empty")
     # What a write that was killed left does not count.
-    (tmp_path / "empty" / ".config.json.abc.part").write_text("half")
+    (tmp_path / "empty" / ".config.json.abcd1234.part").write_text("half")
     (tmp_path / "empty" / ".lock").write_text("")
     check_folder(tmp_path / "empty")
     (tmp_path / "file").write_text("")
