@@ -8,15 +8,15 @@ Example:
     torch.Size([2, 300])
 """
 
-from typing import TYPE_CHECKING
-
-from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
 from graphmix.lazy import attach
-from graphmix.limits import Limits
 
+# Not from typing, and nothing else is imported here: until the command line's own first line, Ctrl-C is a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
+    from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
     from graphmix.estimator import GraphMixClassifier
+    from graphmix.limits import Limits
     from graphmix.models import GAT, GCN, Backbone, GraphUNet, Wrapped, wrap
     from graphmix.storage.runs import Run, load_run, train
     from graphmix.streams import Streams
@@ -72,7 +72,9 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "graphmix.data": "DATASETS Dataset Graph Split dual load make_split split_seeds synthetic",
+        "graphmix.errors": "ConfigError DataError GraphMixError RunError",
         "graphmix.estimator": "GraphMixClassifier",
+        "graphmix.limits": "Limits",
         "graphmix.models": "GAT GCN Backbone GraphUNet Wrapped wrap",
         "graphmix.storage.runs": "Run load_run train",
         "graphmix.streams": "Streams",

@@ -1,6 +1,12 @@
 """The `graphmix` command and `python -m graphmix`: signals and errors end them quietly, also during imports."""
 
+# First of all, what Python has already imported: signal itself takes a millisecond, in which Ctrl-C is a traceback.
+import _signal  # type: ignore[import-not-found]
+import os
 import sys
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, lambda number, frame: os._exit(130))
 
 from graphmix.cli.interrupts import INTERRUPTED, exit_at_start
 
@@ -9,9 +15,11 @@ def run() -> None:
     """Run the command line; after Ctrl-C, end with exit code 130 and without a traceback."""
     exit_at_start()
     try:
+        from graphmix.cli.environment import forget_odd_sizes
         from graphmix.cli.internal_errors import INTERNAL, describe, log_threads
 
         log_threads()
+        forget_odd_sizes()
         try:
             from graphmix.cli.main import run as run_app
         except Exception as error:  # noqa: BLE001 - a broken installation; nothing is left that could print it

@@ -2,13 +2,16 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # not from typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
 
 
 def attach(
-    package: str, exports: Mapping[str, str], modules: Collection[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    package: str, exports: "Mapping[str, str]", modules: "Collection[str]" = ()
+) -> "tuple[Callable[[str], Any], Callable[[], list[str]]]":
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
     Args:
@@ -29,7 +32,7 @@ def attach(
         if module == f"{package}.{name}":
             raise ValueError(f"{package} cannot export {name!r} lazily: a module has the same name; rename the module")
 
-    def get(name: str) -> Any:
+    def get(name: str) -> "Any":
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
         if name not in names:

@@ -69,7 +69,8 @@ def test_the_columns_that_were_taken_are_printed_before_training(tables):
 
 def test_weights_can_be_ignored(tables):
     write_edges(tables / "edges.csv", [(*pair, "heavy") for pair in pairs()])
-    refused(fit(tables), "'heavy'", "'weight'", "not a number")
+    refused(fit(tables), "'heavy'", "'weight'", "not a number", "--no-weight")
+    refused(fit(tables, "--no-weight", "--weight", "weight"), "--weight", "--no-weight", "both")
     shown = fitted(tables, "--no-weight").stdout
     assert "of edges.csv, without weights" in shown
     # So they are in new tables, whatever these hold.
@@ -78,7 +79,6 @@ def test_weights_can_be_ignored(tables):
     result = predict(tables, "--nodes", tables / "new.csv", "--edges", tables / "new_e.csv")
     assert result.returncode == 0, result.stderr
     assert "of new_e.csv, without weights" in result.stdout
-    refused(fit(tables, "--no-weight", "--weight", "weight"), "--weight", "--no-weight", "both")
 
 
 def test_edges_without_a_header_are_noticed_and_read_on_request(tables):
@@ -116,6 +116,7 @@ def test_nodes_without_a_header_are_noticed_and_read_on_request(tables):
 
 
 def test_new_edges_without_a_header(tables):
+    refused(fit(tables, "--no-header", "links"), "--no-header", "nodes or edges", "'links'")
     fitted(tables, "--source", "source", "--target", "target")
     new = write_nodes(tables / "new.csv", [{**row, "id": f"q{row['id']}"} for row in rows(2)])
     edges = headless(tables / "new_e.csv", [("qp0", "p1"), ("qp1", "p2")])
@@ -123,7 +124,6 @@ def test_new_edges_without_a_header(tables):
     result = predict(tables, "--nodes", new, "--edges", edges, "--no-header", "edges")
     assert result.returncode == 0, result.stderr
     refused(predict(tables, "--no-header", "links"), "--no-header", "nodes or edges", "'links'")
-    refused(fit(tables, "--no-header", "links"), "--no-header", "nodes or edges", "'links'")
 
 
 @pytest.mark.parametrize("name", ["edges.txt", "edges.txt.gz", "edges.tsv"])

@@ -17,7 +17,17 @@ def notes(*cells):
 
 @pytest.mark.parametrize(
     "labels",
-    [("a", "b", "a"), ("0", "1", "2"), (1, 2, 3), (True, False), ("-1", "1"), (-1, 0, 1), ("1", "b"), ("v1.0", "v2.0")],
+    [
+        ("a", "b", "a"),
+        ("0", "1", "2"),
+        (1, 2, 3),
+        (True, False),
+        ("-1", "1"),
+        ("+", "-"),
+        (-1, 0, 1),
+        ("1", "b"),
+        ("v1.0", "v2.0"),
+    ],
 )
 def test_names_and_numbers_of_classes_need_no_note(labels):
     assert notes(*labels, None) == []

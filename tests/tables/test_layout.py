@@ -47,7 +47,9 @@ def test_comments_at_the_top_are_skipped_and_the_last_names_the_columns(write, m
         ("#tag,n\n#cat,1\ndog,2\n", "t.csv", {"#tag": ["#cat", "dog"], "n": ["1", "2"]}),
         ("#tag\n#cat\ndog\n", "t.csv", {"#tag": ["#cat", "dog"]}),
         ("#tag\n#cat\n", "t.csv", {"#tag": ["#cat"]}),
+        ("# from the web\n\n\na,b\n1,2\n", "t.csv", {"a": ["1"], "b": ["2"]}),
         # Excel's line.
+        ("sep=;\n\na;b\n1,5;2\n", "t.csv", {"a": ["1,5"], "b": ["2"]}),
         ("sep=;\na;b\n1,5;2\n", "t.csv", {"a": ["1,5"], "b": ["2"]}),
         ('"sep=|"\r\na|b\r\n1|2\r\n', "t.csv", {"a": ["1"], "b": ["2"]}),
         # Other separators.
@@ -99,6 +101,11 @@ def test_tables_that_always_name_their_columns(tmp_path):
 def test_cells_apart_by_several_spaces_are_named(write):
     with pytest.raises(DataError, match=r"^t.txt: several spaces separate its cells"):
         read_table(write("a   b\n1   2\n10  3\n", "t.txt"))
+
+
+def test_a_separator_alone_is_no_table(write):
+    with pytest.raises(DataError, match=r"^table.csv has a separator in its first line, but no rows$"):
+        read_table(write("sep=;\n\n"))
 
 
 def test_a_title_above_the_header_is_named(write):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from command_line import graphmix
 from graphmix.workflow.formulas import count_formulas, escape, is_formula
 from graphmix.workflow.output import OutputTable, formula_notes
 
@@ -126,3 +127,37 @@ def test_other_programs_read_it_too(tmp_path, ending, separator):
     from graphmix.tables.nodes import read_nodes
 
     assert read_nodes(tmp_path / f"o.{ending}").ids == names
+
+
+def is_safe(path):
+    """Whether no piece of a file, split where any spreadsheet might, is a formula."""
+    pieces = [piece.lstrip('" ') for piece in re.split(r"[;,\t\r\n]", path.read_text(encoding="utf-8"))]
+    return all(NUMBER.fullmatch(piece) for piece in pieces if piece and piece[0] in SIGNS)
+
+
+def test_every_command_guards_its_outputs(tmp_path):
+    ids = ["=1+1", "a;@b", "+1 2", "-x", "\uff1dx", "x,=y", "-5", *(f"n{number}" for number in range(17))]
+    topics = ["=A;-b", "@C", "-1"]
+    nodes = [[name, topics[number % 3] if number % 4 else "", number % 5] for number, name in enumerate(ids)]
+    with (tmp_path / "n.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["=id", "topic", "size"], *nodes])
+    with (tmp_path / "e.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["a", "b"], *([name, ids[number - 3]] for number, name in enumerate(ids))])
+    tables = ["--nodes", tmp_path / "n.csv", "--edges", tmp_path / "e.csv", "--id", "=id", "--label", "topic"]
+    small = ["--methods", "label-propagation", "--trials", "2", "--epochs", "2", "--device", "cpu", "--no-report"]
+    model = tmp_path / "model"
+    said = "puts an apostrophe before them"
+    for option, guarded in (((), False), (("--escape-formulas",), True)):
+        named = "guarded" if guarded else "plain"
+        commands = {
+            model / "predictions.csv": ["fit", *tables, "-o", model, *small],
+            tmp_path / f"{named}.tsv": ["predict", model, "-o", tmp_path / f"{named}.tsv"],
+            tmp_path / named / "label_next.csv": ["advise", model, "-o", tmp_path / named, "--device", "cpu"],
+        }
+        for path, command in commands.items():
+            result = graphmix(*command, *option)
+            assert result.returncode == 0, result.stderr
+            assert is_safe(path) is guarded, path
+            assert (said in result.stdout) is not guarded, command
+        assert is_safe(tmp_path / named / "suspects.csv") or not guarded
+        model = tmp_path / "another"

@@ -92,11 +92,12 @@ def _folders() -> Iterator[Path]:
     """The folders for logs, the best first: beside the cache that somebody chose, the platform's, or for any file."""
     if chosen := os.environ.get("GRAPHMIX_CACHE"):
         yield Path(chosen) / "logs"
-    with contextlib.suppress(ImportError):
+    # RuntimeError: no HOME, and no entry in the list of users.
+    with contextlib.suppress(ImportError, RuntimeError):
         import platformdirs
 
         place = platformdirs.user_log_path("graphmix", appauthor=False, opinion=False)
-        # Without a home, and without an entry in the list of users, it begins with "~".
+        # Older versions of platformdirs leave the "~" there then.
         if place.is_absolute():
             yield place
     with contextlib.suppress(OSError):  # no folder for temporary files can be written

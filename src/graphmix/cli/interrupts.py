@@ -24,7 +24,7 @@ _begun = False
 def exit_at_start() -> None:
     """Let signals end the process until a command begins, and later during imports; otherwise they are raised."""
     # A shell that starts a process in the background tells it to ignore Ctrl-C, and nohup to ignore the terminal's end.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
         signal.signal(signal.SIGINT, _handle)
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)

@@ -34,8 +34,6 @@ class CheckedText:
         is_utf8: whether that is UTF-8, so that pyarrow can read the file as it is.
         is_whole: whether the text was read to its end.
         skipped: how many empty lines were at the top.
-        quotes: how many quotation marks there are.
-        ending: the last character that is not a line break.
     """
 
     def __init__(self, path: Path, encoding: str, largest: int = LARGEST_ROW) -> None:
@@ -47,8 +45,7 @@ class CheckedText:
         self.path, self.encoding, self.largest = path, encoding, largest
         self.is_utf8 = codecs.lookup(encoding).name == UTF8
         self.is_whole = False
-        self.skipped = self.quotes = 0
-        self.ending = b""
+        self.skipped = 0
         self._breaks = self._trailing = self._since_break = 0
         self._begun = False
 
@@ -136,9 +133,7 @@ class CheckedText:
         if body:
             self._breaks += self._trailing + body.count(b"\n")
             self._trailing = 0
-            self.ending = body[-1:]
         self._trailing += text.count(b"\n", len(body))
-        self.quotes += text.count(b'"')
         broken = text.rfind(b"\n")
         self._since_break = len(text) - broken - 1 if broken >= 0 else self._since_break + len(text)
         if self._since_break > 2 * self.largest:

@@ -97,11 +97,20 @@ def read_edges(
     if not named:
         check_not_end(table, weight, "weight", (source, target))
     if weight is None and weighted:
-        weight = next((name for name in table.columns if name.lower() == WEIGHT and name not in (source, target)), None)
+        weight = next((name for name in _weight_columns(table) if name not in (source, target)), None)
     used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
     one, other = (read_ids(table, name) for name in (source, target))
     return EdgeTable(table, one, other, weights, weight, used, (source, target))
+
+
+def has_weights(table: Table) -> bool:
+    """Whether a table of edges has a column called weight."""
+    return bool(_weight_columns(table))
+
+
+def _weight_columns(table: Table) -> list[str]:
+    return [name for name in table.columns if name.lower() == WEIGHT]
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:

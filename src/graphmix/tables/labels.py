@@ -22,6 +22,7 @@ _DOUBTFUL = ("?", "-", ".", "unknown", "unlabeled", "unlabelled", "missing", "n.
 _UNLABELED = "-1"
 # With fewer rows a class, a column may agree with the labels by chance.
 _ROWS_A_CLASS = 2
+_FIRST = 1000
 
 
 def label_notes(table: Table, name: str) -> list[str]:
@@ -66,11 +67,12 @@ def label_copies(table: Table, names: Iterable[str], labels: Sequence[str | None
         labels: `[rows]`, None where there is none.
         label: the column of the labels.
     """
-    classes = {name: number for number, name in enumerate(dict.fromkeys(labels)) if name is not None}
-    codes = np.array([-1 if name is None else classes[name] for name in labels])
+    names_of_classes = {name: number for number, name in enumerate(dict.fromkeys(labels))}
+    labeled = np.flatnonzero([name is not None for name in labels])
+    classes = np.array([names_of_classes[name] for name in labels if name is not None], dtype=np.int64)
     warnings = []
     for name in names:
-        rows = 0 if is_list(table.column(name)) else _agreeing(as_words(table.column(name)), codes)
+        rows = 0 if is_list(table.column(name)) else _agreeing(table.column(name), labeled, classes)
         if rows:
             same = f"column {quoted(name)} says the same as the label {quoted(label)}"
             each = "each of its values goes with one class, and each class with one value"
@@ -79,17 +81,26 @@ def label_copies(table: Table, names: Iterable[str], labels: Sequence[str | None
     return warnings
 
 
-def _agreeing(words: Any, codes: NDArray[np.int64]) -> int:
-    """Return how many labeled rows have a value, if values and classes `[rows]` go with each other; else 0."""
-    encoded = words.combine_chunks().dictionary_encode()
-    values = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    there = (codes >= 0) & (values >= 0)
-    values, classes = values[there], codes[there]
-    most = int(codes.max(initial=0)) + 1
-    pairs, kinds, known = (len(np.unique(each)) for each in (values * most + classes, values, classes))
-    agree = pairs == kinds == known > 1 and len(values) >= _ROWS_A_CLASS * known
+def _agreeing(column: Any, labeled: NDArray[np.int64], classes: NDArray[np.int64]) -> int:
+    """Return how many labeled rows have a value, if values and classes go with each other; else 0.
+
+    Args:
+        column: the cells `[rows]`.
+        labeled: the rows with a label `[labeled]`.
+        classes: their classes `[labeled]`.
+    """
+    rows = 0
+    # Nearly every column disagrees within a few rows.
+    for part in (slice(_FIRST), slice(None)):
+        values = as_words(column.take(labeled[part])).combine_chunks().dictionary_encode().indices
+        there = np.asarray(values.is_valid())
+        found, known = np.asarray(values.drop_null(), dtype=np.int64), classes[part][there]
+        pairs = len(np.unique(np.stack([found, known]), axis=1).T)
+        if not pairs == len(np.unique(found)) == len(np.unique(known)):
+            return 0
+        rows = len(found)
     # A column that is empty in most labeled rows cannot give the labels away.
-    return len(values) if agree and 2 * len(values) > (codes >= 0).sum() else 0
+    return rows if pairs > 1 and rows >= _ROWS_A_CLASS * pairs and 2 * rows > len(labeled) else 0
 
 
 def _missing_notes(table: Table, name: str) -> list[str]:
@@ -108,7 +119,7 @@ def _missing_notes(table: Table, name: str) -> list[str]:
 
 
 def _doubtful_notes(name: str, sizes: Counter[str]) -> list[str]:
-    found = [word for word in sizes if word.lower() in _DOUBTFUL]
+    found = [word for word in sizes if word.lower() in _DOUBTFUL and not (word == "-" and "+" in sizes)]
     # Labels that are signs or -1, 0 and 1 are classes; otherwise -1 mostly means that there is none.
     if sizes.get(_UNLABELED) and len(sizes) > len({"-1", "0", "1"}) and _are_codes(sizes):
         found.append(_UNLABELED)

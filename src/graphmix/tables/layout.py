@@ -30,7 +30,7 @@ class Layout:
         names: the columns.
         skipped: how many lines are above the header, or the first row, in the file that pyarrow reads.
         has_header: whether a header follows these lines.
-        above: how many lines are above the first row, empty ones not counted.
+        above: how many lines are above the first row, without empty ones at the top.
         has_bare_returns: whether lines may end in a carriage return alone.
     """
 
@@ -80,14 +80,24 @@ def find_layout(text: CheckedText, head: bytes, ending: str, reading: Reading) -
 def _find_top(name: str, decoded: str, lines: list[str], ending: str) -> tuple[int, str, list[str]]:
     """Return how many lines to skip, the separator, and the cells of the first line that is not skipped."""
     if told := _SEPARATOR_LINE.fullmatch(lines[0]):
-        return 1, told[1], _first_cells(name, decoded, 1, told[1])
+        above = _next_filled(lines, 1)
+        if above == len(lines):
+            raise DataError(f"{name} has a separator in its first line, but no rows")
+        return above, told[1], _first_cells(name, decoded, above, told[1])
     marked = next((number for number, line in enumerate(lines) if not line.startswith(_COMMENT)), len(lines))
-    above = marked if any(line.strip() for line in lines[marked:]) else 0
+    above = _next_filled(lines, marked) if marked else 0
+    # Only lines with a mark: they are no comments.
+    above = above if above < len(lines) else 0
     separator = _find_separator(name, lines[above:], ending)
     cells = _first_cells(name, decoded, above, separator)
-    if above and not _are_comments(lines[:above], len(cells), separator):
+    if above and not _are_comments(lines[:marked], len(cells), separator):
         return 0, separator, _first_cells(name, decoded, 0, separator)
     return above, separator, cells
+
+
+def _next_filled(lines: list[str], start: int) -> int:
+    """Return the number of the first line from `start` on that is not empty; that of all lines if there is none."""
+    return next((number for number in range(start, len(lines)) if lines[number]), len(lines))
 
 
 def _are_comments(lines: list[str], cells: int, separator: str) -> bool:
@@ -135,7 +145,8 @@ def _first_cells(name: str, decoded: str, above: int, separator: str) -> list[st
 
 def _header_in_comment(lines: list[str], above: int, cells: int, separator: str) -> list[str] | None:
     """Return the columns that the last comment names: as many as the first row has cells; None if it names none."""
-    if not above or not lines[above - 1].startswith(_COMMENT):
+    comments = [line for line in lines[:above] if line.startswith(_COMMENT)]
+    if not comments:
         return None
-    names = [name.strip() for name in lines[above - 1].lstrip(f"{_COMMENT} ").split(separator)]
+    names = [name.strip() for name in comments[-1].lstrip(f"{_COMMENT} ").split(separator)]
     return names if len(names) == cells > 1 else None

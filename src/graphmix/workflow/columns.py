@@ -72,6 +72,10 @@ class Columns:
         """Return how a table, "nodes" or "edges", is read."""
         return Reading(self.encoding, table not in self.no_header, frozenset(self.ignore))
 
+    def without_weights(self) -> "Columns":
+        """Return the choices for edges without weights."""
+        return replace(self, weight=None, no_weight=True)
+
     def without_header(self, tables: Sequence[str]) -> "Columns":
         """Return the choices for tables some of which have no header, unlike those of the fit.
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables.edges import EdgeTable, Matched, check_first_line, match, read_edges
+from graphmix.tables.edges import EdgeTable, Matched, check_first_line, has_weights, match, read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.ids import TEXT
 from graphmix.tables.matching import alike_notes
@@ -162,7 +162,8 @@ class NodeProblem(Problem):
         weights = packed["weights"].double().numpy() if "weights" in packed else None
         if edges is None:
             return pairs, weights, ["no new edges: new nodes are predicted without neighbours"]
-        table = _read_edges(edges, self.columns)
+        # Weights that the model cannot use need not be valid.
+        table = _read_edges(edges, self.columns if weights is not None else self.columns.without_weights())
         _check_first_line(table, ids, self.columns)
         matched = match(ids, table, ignore_unknown=ignore_unknown)
         notes = [edge_roles(table), *matched.notes]
@@ -175,7 +176,7 @@ class NodeProblem(Problem):
             weights = np.concatenate([weights, added])
             if table.weights is None:
                 notes.append(f"{table.table.name} has no weights; its edges get the mean weight at training")
-        elif table.weights is not None:
+        elif not self.columns.no_weight and has_weights(table.table):
             notes.append(f"the weights of {table.table.name} are not used: the model was trained without")
         return np.concatenate([pairs, matched.pairs[:, fresh]], axis=1), weights, notes
 

@@ -58,10 +58,18 @@ def locate(wanted: FileSet, data_root: Path | str | None = None) -> list[Path | 
         raise DataError(f"{error.filename} cannot be read: {reason(error)}") from error
 
 
-def cache_folder() -> Path:
-    """Return the folder for downloads: `GRAPHMIX_CACHE`, or the platform's cache folder."""
+def cache_folder() -> Path | None:
+    """Return the folder for downloads: `GRAPHMIX_CACHE`, or the platform's cache folder; None if there is neither."""
     if chosen := os.environ.get("GRAPHMIX_CACHE"):
         return _expand(chosen)
+    try:
+        folder = _platform_cache()
+    except RuntimeError:  # no HOME, and no entry in the list of users, as in some containers
+        return None
+    return folder if folder.is_absolute() else None
+
+
+def _platform_cache() -> Path:
     try:
         import platformdirs
     except ImportError:  # machines that only train have little more than torch, and run Linux
@@ -70,14 +78,16 @@ def cache_folder() -> Path:
 
 
 def _roots(data_root: Path | str | None) -> list[Path]:
+    chosen: Path | None
     if data_root is not None:
         chosen = _expand(data_root)
         # A folder given as an argument must exist; GRAPHMIX_DATA may be set for other machines too.
         if not chosen.is_dir():
             raise DataError(f"`data_root` must be a folder, but {chosen} is not")
-        return [chosen, cache_folder()]
-    named = os.environ.get("GRAPHMIX_DATA")
-    return [_expand(named), cache_folder()] if named else [cache_folder()]
+    else:
+        named = os.environ.get("GRAPHMIX_DATA")
+        chosen = _expand(named) if named else None
+    return [root for root in (chosen, cache_folder()) if root is not None]
 
 
 def _expand(folder: Path | str) -> Path:
@@ -90,11 +100,17 @@ def _expand(folder: Path | str) -> Path:
 def _ensure(wanted: FileSet, data_root: Path | str | None, report: Report | None) -> list[Path]:
     found = locate(wanted, data_root)
     missing = [file for file, path in zip(wanted.files, found, strict=True) if path is None]
-    folder = cache_folder() / wanted.folder
-    if missing:
-        contents = _obtain(wanted, missing, data_root, report or (lambda _: None))
-        for file in missing:
-            _store(contents[file], folder / file.name)
+    if not missing:
+        return [path for path in found if path is not None]
+    cache = cache_folder()
+    if cache is None:
+        raise SourceUnavailable(
+            f"{wanted.title} is not here, and there is no home to download it to; set GRAPHMIX_CACHE to a folder"
+        )
+    folder = cache / wanted.folder
+    contents = _obtain(wanted, missing, data_root, report or (lambda _: None))
+    for file in missing:
+        _store(contents[file], folder / file.name)
     return [path or folder / file.name for file, path in zip(wanted.files, found, strict=True)]
 
 
@@ -139,7 +155,8 @@ def _read_checked(path: Path, file: RemoteFile) -> bytes:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {reason(error)}") from error
     if problem := mismatch(content, file):
-        cached = path.is_relative_to(cache_folder())
+        cache = cache_folder()
+        cached = cache is not None and path.is_relative_to(cache)
         advice = "delete it and it is downloaded again" if cached else "replace it with the official file"
         raise DataError(f"{path} is not the official file ({problem}); {advice}")
     return content
