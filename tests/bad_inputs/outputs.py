@@ -50,7 +50,7 @@ def outputs(place: Place) -> Case:
     owned = ("made", *(["model"] if "--resume" in given else []))
     # What some commands add to a folder that is there already.
     for name in _ADDED.get(command, ()):
-        new = os.path.relpath(place.work / named / name, place.work)
+        new = os.path.relpath(os.path.realpath(place.work / named / name), place.work)
         owned += (new,) if force or not _is_there(place.work / new) else ()
     return Case(
         what=f"{command} {flag} is {what}",
