@@ -151,5 +151,5 @@ def test_a_request_to_terminate_leaves_nothing_half_written(tmp_path):
     ended = graphmix_signalled(*arguments, cwd=tmp_path, send=signal.SIGTERM, files=2, whole=False)
     assert ended.returncode == 143
     assert "Traceback" not in ended.stderr
-    assert not [path for path in (tmp_path / "run").rglob(".*")]
+    assert not list((tmp_path / "run").rglob(".*"))
     assert graphmix(*arguments, cwd=tmp_path).returncode == 0
