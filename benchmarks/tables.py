@@ -5,7 +5,8 @@
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
-docs/howto/hyperparameters.md; docs/results.md is written whole (results_page.py).
+docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md; docs/results.md is written whole
+(results_page.py).
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bad_inputs_table import BAD_INPUTS_TABLES
 from findings import FINDINGS
 from graphmix.cli.screen import results_table
 from graphmix.results.names import title
@@ -34,6 +36,7 @@ README = HERE.parent / "README.md"
 RESULTS_PAGE = HERE.parent / "docs" / "results.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
+THREAT_PAGE = HERE.parent / "docs" / "threat-model.md"
 SETTINGS_PAGE = HERE.parent / "docs" / "howto" / "hyperparameters.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -47,6 +50,7 @@ def main() -> None:
         README: render(README.read_text(), TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
         OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
+        THREAT_PAGE: render(THREAT_PAGE.read_text(), BAD_INPUTS_TABLES),
         SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         RESULTS_PAGE: page(),
     }

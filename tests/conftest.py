@@ -16,6 +16,7 @@ settings.load_profile("graphmix")
 
 # What takes longest and is alone in that: begun first, so that no process is left with it at the end.
 FIRST = (
+    "tests/bad_inputs/test_bad_inputs.py::",
     "tests/test_readme.py::test_the_code_runs_as_it_stands",
     "tests/docs/test_pages.py::test_the_site_builds",
     "tests/cli/test_cli.py::test_the_package_installs_from_its_wheel",

@@ -14,10 +14,12 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 from bad_inputs import stock
 from bad_inputs.judge import Fault
@@ -71,10 +73,7 @@ def in_parallel(numbers: list[int], seed: int, root: Path, workers: int) -> Iter
         child = os.fork()
         if not child:
             os.close(reader)
-            with os.fdopen(writer, "w") as pipe:
-                for outcome in try_all(numbers[worker::workers], seed, root / f"case{worker}", root / "stock"):
-                    _send(pipe.fileno(), outcome)
-            os._exit(0)
+            _work(numbers[worker::workers], seed, root / f"case{worker}", root / "stock", writer)
         children.append(child)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as pipe:
@@ -84,6 +83,17 @@ def in_parallel(numbers: list[int], seed: int, root: Path, workers: int) -> Iter
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     if any(codes):
         raise RuntimeError(f"a worker ended with {codes}")
+
+
+def _work(numbers: list[int], seed: int, folder: Path, stocked: Path, pipe: int) -> NoReturn:
+    """Try cases in this child, and end it: whatever happens, what its parent has begun is not its own to end."""
+    try:
+        for outcome in try_all(numbers, seed, folder, stocked):
+            _send(pipe, outcome)
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
 
 
 def _send(pipe: int, outcome: Outcome) -> None:

@@ -67,7 +67,10 @@ def _change(rng: Random, held: dict[str, Any]) -> str:
         "class count": lambda: held.__setitem__("num_classes", np.array(rng.choice([0, -1, 1, 2, 10**9, 2.5]))),
     }
     how = rng.choice(list(ways))
-    made = ways[how]()
+    try:
+        made = ways[how]()
+    except (TypeError, ValueError, IndexError):  # it was changed before, and cannot be changed like this
+        return f"{name}: as it is"
     if isinstance(made, np.ndarray) and name in held:
         held[name] = made
     return f"{name}: {how}"

@@ -9,6 +9,19 @@ from bad_inputs.oracle import Refusal
 from bad_inputs.tables import Drawer, Written
 
 _METHODS = ("graphmix", "supervised", "label-propagation", "supervised", "graphmix,label-propagation")
+_RARE = (
+    ["--escape-formulas"],
+    ["--no-weight"],
+    ["--no-header", "nodes"],
+    ["--no-header", "edges"],
+    ["--limit", "rows=5"],
+    ["--limit", "size=100"],
+    ["--limit", "cell=3"],
+    ["--balanced"],
+    ["--json"],
+    ["--feature", "f0"],
+    ["--ignore", "f0"],
+)
 _QUICK = ("--trials", "1", "--epochs", "2", "--hidden", "4", "--device", "cpu")
 
 
@@ -33,12 +46,16 @@ def fit_tables(place: Place) -> Case:
     ignore = not links and rng.random() < 0.3
     options += ["--ignore-unknown"] if ignore else []
     options += [] if rng.random() < 0.05 else ["--no-report"]
+    options += rng.choice(_RARE) if rng.random() < 0.1 else []
     predictions = "model/predictions.csv"
     if rng.random() < 0.3:
         predictions = f"p.{rng.choice(['csv', 'tsv', 'parquet'])}"
         options += ["--predictions", predictions]
     arguments = ("fit", *options, *_QUICK, "--methods", rng.choice(_METHODS), "--out", "model")
     ids, wrong = _expected(place.work, node_file, edge_file, links, ignore, predictions)
+    if "--escape-formulas" in options or "--no-header" in options:
+        # Other ids than those in the file, or other columns.
+        ids = wrong = None
     if ids is not None:
         ids = replace(ids, weighted="weight" in edges)
     return Case(

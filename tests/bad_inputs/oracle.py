@@ -180,7 +180,9 @@ def _named(path: Path, names: int) -> list[tuple[str, ...]]:
         from pyarrow import parquet
 
         table = parquet.ParquetFile(path).read(use_threads=False)
-        return list(zip(*(map(str, table.column(place).to_pylist()) for place in range(names)), strict=True))
+        columns = [table.column(place) for place in range(names)]
+        cells = [[_cell(value, str(column.type)) or str(value) for value in column.to_pylist()] for column in columns]
+        return list(zip(*cells, strict=True))
     csv.field_size_limit(2**27)
     with path.open(newline="", encoding="utf-8") as file:
         _, *rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")

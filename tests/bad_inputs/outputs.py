@@ -32,8 +32,8 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str, str], ...] = 
 _ADDED = {
     "advise": ("label_next.csv", "suspects.csv"),
     "demo": ("supervised", "graphmix"),
-    "reproduce": ("cells", "joint-optimisation.json"),
-    "select": ("cells", "select-graph-gcn.json"),
+    "reproduce": ("cells", "work", "joint-optimisation.json"),
+    "select": ("cells", "work", "select-graph-gcn.json"),
 }
 _FORCES = ("predict", "advise", "report", "fit")
 
@@ -50,8 +50,8 @@ def outputs(place: Place) -> Case:
     owned = ("made", *(["model"] if "--resume" in given else []))
     # What some commands add to a folder that is there already.
     for name in _ADDED.get(command, ()):
-        new = os.path.relpath(place.work / named / name, place.work)
-        owned += (new,) if force or not (place.work / new).exists() else ()
+        new = os.path.relpath(os.path.realpath(place.work / named / name), place.work)
+        owned += (new,) if force or not _is_there(place.work / new) else ()
     return Case(
         what=f"{command} {flag} is {what}",
         arguments=(command, *given, flag, named, *force),
@@ -60,6 +60,13 @@ def outputs(place: Place) -> Case:
         nobody=nobody,
         small=True,
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False
 
 
 Way = tuple[str, tuple[str, ...], bool]

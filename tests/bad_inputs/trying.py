@@ -90,6 +90,7 @@ class Counts:
     codes: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(FAULTS, 0)))
     longest: float = 0.0
+    slowest: int = 0
 
     def add(self, outcome: Outcome) -> None:
         self.cases += 1
@@ -97,11 +98,18 @@ class Counts:
         self.commands[outcome.command] += 1
         self.codes[str(outcome.code)] += 1
         self.faults.update({fault.kind for fault in outcome.faults})
-        self.longest = max(self.longest, outcome.seconds)
+        if outcome.seconds > self.longest:
+            self.longest, self.slowest = outcome.seconds, outcome.number
 
     def to_json(self) -> dict[str, Any]:
         counted = {name: dict(sorted(getattr(self, name).items())) for name in ("kinds", "commands", "codes")}
-        return {"cases": self.cases, **counted, "faults": dict(self.faults), "longest_seconds": round(self.longest, 1)}
+        return {
+            "cases": self.cases,
+            **counted,
+            "faults": dict(self.faults),
+            "longest_seconds": round(self.longest, 1),
+            "slowest_case": self.slowest,
+        }
 
 
 def try_all(numbers: Iterable[int], seed: int, folder: Path, stock: Path) -> Iterator[Outcome]:

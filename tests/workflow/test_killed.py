@@ -1,18 +1,14 @@
-"""A fit that is killed at any moment goes on with --resume, and comes to the same, byte by byte."""
+"""A fit that is killed goes on with --resume, and comes to the same, byte by byte; bad_inputs/kills.py has more."""
 
 import json
 import os
-import random
-import shutil
 import signal
-import subprocess
-import time
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from command_line import COMMAND, graphmix, graphmix_signalled
+from command_line import graphmix, graphmix_signalled
 from graphmix.training import loop
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
@@ -23,12 +19,6 @@ OPTIONS += ["--methods", "supervised,label-propagation,graphmix"]
 ONE_AT_A_TIME = """
 from graphmix.training import loop
 loop.trials_at_once = lambda graph, config, device: 1
-"""
-RUN = """
-import sys
-sys.argv[0] = "graphmix"
-from graphmix.cli.main import run
-run()
 """
 
 
@@ -51,13 +41,6 @@ def result(folder):
         run.pop("seconds", None)
         held[name] = run
     return held, metrics
-
-
-def start(folder, out):
-    variables = os.environ | {"OMP_NUM_THREADS": "1"}
-    python = [COMMAND[0], "-c", ONE_AT_A_TIME + RUN]
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([*python, *options(folder, out)], env=variables, **streams)
 
 
 def files(out):
@@ -115,39 +98,3 @@ def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, written, whol
     assert any(path.name.endswith(".part") for path in files(out)) == (not whole)
     assert not (out / "model.json").exists()
     go_on(undisturbed, out)
-
-
-def watch(process, out, enough):
-    """Wait until so many different files have come up in a folder, or the process has ended: how many there were."""
-    seen = set()
-    while len(seen) < enough and process.poll() is None:
-        seen |= files(out)
-        time.sleep(0.0005)
-    return len(seen)
-
-
-@pytest.mark.slow
-def test_a_fit_killed_at_twenty_random_moments_goes_on(undisturbed, tmp_path, request, capsys):
-    rng, found = random.Random(5), []
-    process = start(undisturbed, tmp_path / "whole")
-    most = watch(process, tmp_path / "whole", 1000)
-    assert process.returncode == 0
-    assert result(tmp_path / "whole") == result(undisturbed / "model")
-    for moment in range(20):
-        out = tmp_path / f"model{moment}"
-        process = start(undisturbed, out)
-        # By how much is written, not by the clock, which says little on a busy machine; and then a little later.
-        watch(process, out, rng.randrange(most))
-        time.sleep(0.05 * rng.random())
-        process.kill()
-        process.wait()
-        found.append((out.exists(), parts(out), (out / "model.json").exists()))
-        go_on(undisturbed, out)
-        shutil.rmtree(out)
-    done = sum(finished for _, _, finished in found)
-    with capsys.disabled():
-        request.config.pluginmanager.get_plugin("terminalreporter").write_line(
-            f"\nkilled {len(found)} times, {sum(begun for begun, _, _ in found)} of them with a folder and {done} of "
-            f"them with a finished model; trained parts found: {[trained for _, trained, _ in found]}"
-        )
-    assert len({trained for _, trained, _ in found}) > 3, found

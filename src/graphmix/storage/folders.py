@@ -7,7 +7,7 @@ from typing import Any
 
 from graphmix.errors import RunError
 from graphmix.files import is_temporary
-from graphmix.storage.lock import LOCK
+from graphmix.storage.lock import LOCK, may_lock
 
 # The files of a run's folder.
 CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
@@ -69,9 +69,8 @@ def check_no_other_files(folder: Path, allowed: Collection[str] = (), parameter:
         return
     if not folder.is_dir():
         raise RunError(f"{folder} is a file; choose another `{parameter}`")
-    other = sorted(
-        path.name for path in folder.iterdir() if path.name not in (LOCK, *allowed) and not is_temporary(path.name)
-    )
+    own = (*allowed, LOCK) if may_lock(folder) else allowed
+    other = sorted(path.name for path in folder.iterdir() if path.name not in own and not is_temporary(path.name))
     if other:
         raise RunError(f"{folder} holds other files ({other[0]}); choose another `{parameter}` or an empty folder")
 

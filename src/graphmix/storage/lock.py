@@ -1,12 +1,13 @@
 """One process at a time in a folder."""
 
 import contextlib
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphmix.errors import RunError
-from graphmix.files import other_kind, remove_temporary_files
+from graphmix.files import remove_temporary_files
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -35,6 +36,19 @@ def locked(folder: Path) -> Iterator[None]:
             lock.release()
 
 
+def may_lock(folder: Path) -> bool:
+    """Whether a folder has no lock, or one that may be ours: an empty plain file.
+
+    Locking opens the file for writing and removes it afterwards; it may be a link, a pipe, or another program's.
+    """
+    lock = folder / LOCK
+    try:
+        status = lock.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(status.st_mode) and not status.st_size
+
+
 def _acquire(folder: Path) -> "BaseFileLock | None":
     """Lock the folder, or return None where filelock is missing: a source tree without its dependencies."""
     try:
@@ -42,9 +56,8 @@ def _acquire(folder: Path) -> "BaseFileLock | None":
     except ImportError:
         return None
     lock = FileLock(folder / LOCK)
-    # Locking opens the file for writing. A folder from elsewhere may have a link or a pipe in its place.
-    if (folder / LOCK).is_symlink() or other_kind(folder / LOCK):
-        raise RunError(f"{folder / LOCK} is not a plain file; delete it")
+    if not may_lock(folder):
+        raise RunError(f"{folder / LOCK} is not a lock of graphmix; delete it, or choose another folder")
     try:
         lock.acquire(blocking=False)
     except Timeout as error:
