@@ -237,7 +237,10 @@ def test_a_failed_cell_is_shown_and_tried_again(tmp_path, kind):
 
     record = run(tmp_path, load=failing)
     assert places(record, "failed") == [("GCN", "Citeseer"), ("GraphMix(GCN)", "Citeseer")]
-    assert record["cells"][1]["error"] == f"{kind.__name__}: the lights went out"
+    # Whichever library runs out of memory, the reason is said in the same words.
+    expected = "out of memory" if kind is MemoryError else f"{kind.__name__}: the lights went out"
+    assert record["cells"][1]["error"].startswith(expected)
+    assert "and more" not in record["cells"][1]["error"]
     assert record["cells"][1]["paper"]["mean"] == 70.61
     # Asked for another cell, the reason stays.
     again = run(tmp_path, Asked(trials=2, only="GCN/Cora"))

@@ -37,7 +37,7 @@ def report(
     folder = source if source.is_dir() else source.parent
     out = folder / PAGE if out is None else out
     if out.suffix.lower() not in PAGES:
-        raise RunError(f"{out} is no name for a page; choose one that ends in {PAGES[0]}")
+        raise RunError(f"{out} is not the name of a page; choose one that ends in {PAGES[0]}")
     # Only a link can have the name of a page and be results.
     linked = source.is_dir() and force and out.exists()
     shown = (path for path in source.rglob("*") if path.suffix.lower() not in PAGES) if linked else [source]
