@@ -88,7 +88,7 @@ def _of(kind: str, convert: Callable[[str], Any]) -> Callable[[list[str]], Any]:
 def _float16(cell: str) -> Any:
     import numpy as np
 
-    if abs(float(cell)) > np.finfo(np.float16).max:
+    if abs(float(cell)) > float(np.finfo(np.float16).max):
         raise OverflowError(cell)
     return np.float16(cell)
 

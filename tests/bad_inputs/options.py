@@ -69,7 +69,8 @@ def options(place: Place) -> Case:
     if rng.random() < 0.03:
         rng.shuffle(arguments)
     codes = frozenset({0, 1, 2}) if command == "reproduce" else frozenset({0, 2})
-    own = tuple(value for value in _written(arguments) if value == EVERYWHERE or not (place.work / value).exists())
+    # os.path's function takes names that are too long for a file as well.
+    own = tuple(each for each in _written(arguments) if each == EVERYWHERE or not os.path.exists(place.work / each))  # noqa: PTH110
     shown = " ".join(word[:60] for word in arguments[:40])
     return Case(
         what=ascii(shown),
