@@ -20,7 +20,7 @@ from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
 from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
@@ -177,7 +177,7 @@ def fit(
             # Those of the problem were shown before the training.
             if note not in model.problem.notes:
                 tell(f"· {note}")
-        where = predictions or out / "predictions.csv"
+        where = predictions or out / PREDICTIONS
         tell(f"Model written to {out}, predictions to {where}")
     if write_page:
         write_report(out, quiet=as_json)

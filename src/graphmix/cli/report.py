@@ -8,9 +8,9 @@ import typer
 from graphmix.cli.screen import announce, say, tell
 from graphmix.errors import RunError
 from graphmix.files import check_output
-from graphmix.storage.folders import DETAILS
+from graphmix.storage.folders import DETAILS, PAGE
 
-PAGE, PAGES = "report.html", (".html", ".htm")
+PAGES = (".html", ".htm")
 # What our pages have near their beginning; older ones only the second.
 _MARKS = (b'name="generator" content="graphmix"', b"graphmix</title>")
 _BEGINNING = 8192

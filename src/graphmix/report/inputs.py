@@ -7,16 +7,14 @@ from typing import NoReturn
 from graphmix.errors import RunError
 from graphmix.experiments.spec import names
 from graphmix.report.contents import Contents
-from graphmix.report.fitted import MODEL, read_fitted
+from graphmix.report.fitted import read_fitted
 from graphmix.report.runs import read_runs
 from graphmix.results import formats
 from graphmix.results.json_text import load
 from graphmix.results.reader import read_file
 from graphmix.results.record import KINDS, Record
-from graphmix.storage.found import describe_place
-
-# What `graphmix reproduce` keeps beside its records.
-_WORKING = ("cells", "work")
+from graphmix.storage.folders import CELLS, CONFIG, MODEL, RESULTS, WORK
+from graphmix.storage.found import describe_place, is_of_fit, owner
 
 
 def read(path: Path) -> Contents:
@@ -40,9 +38,9 @@ def read(path: Path) -> Contents:
             return Contents(record.title, (record,))
         if (path / MODEL).exists():
             return read_fitted(path)
-        if (path / "results.json").exists():
+        if (path / RESULTS).exists():
             return read_runs(path, [path])
-        if (path / "config.json").exists():
+        if (path / CONFIG).exists():
             _refuse_unfinished(path)
         files = sorted(path.glob("*.json"))
         folders = sorted(folder for folder in path.iterdir() if _is_run(folder))
@@ -58,24 +56,27 @@ def read(path: Path) -> Contents:
 
 def _require_record(path: Path) -> None:
     """Raise RunError for a file that is surely something else than a record, even a damaged one."""
-    told = describe_place(path)
-    if path.suffix.lower() != ".json" or "of a model" in told or "of a run" in told:
-        raise RunError(f"{path} is not a record of graphmix reproduce: {told}")
+    if path.suffix.lower() != ".json" or owner(path):
+        raise RunError(f"{path} is not a record of graphmix reproduce: {describe_place(path)}")
 
 
 def _refuse_unfinished(path: Path) -> NoReturn:
-    # Only a fit lists the methods to try.
-    if "wishes" in load(path / "config.json"):
+    if is_of_fit(load(path / CONFIG)):
         raise RunError(
             f"{path} holds an unfinished fit: it has no {MODEL} yet; the same graphmix fit with `resume` continues it"
         )
-    raise RunError(f"{path} holds an unfinished run: it has no results.json yet")
+    raise RunError(f"{path} holds an unfinished run: it has no {RESULTS} yet")
 
 
 def _is_run(folder: Path) -> bool:
-    marks = (folder / "results.json", folder / "config.json")
+    marks = (folder / RESULTS, folder / CONFIG)
     finished_fit = (folder / MODEL).exists()
-    return folder.name not in _WORKING and folder.is_dir() and not finished_fit and any(mark.exists() for mark in marks)
+    return (
+        folder.name not in (CELLS, WORK)
+        and folder.is_dir()
+        and not finished_fit
+        and any(mark.exists() for mark in marks)
+    )
 
 
 def _read_records(files: list[Path]) -> tuple[Record, ...]:
