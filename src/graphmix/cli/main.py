@@ -61,7 +61,8 @@ def run() -> NoReturn:
     """Run the command line, and exit.
 
     Exit codes: 0; 1 if standard output cannot be written, or a command says so; 2 with one sentence for an error that
-    the user can correct; 70 with the place of a log for an error that nobody foresaw; 130 after Ctrl-C.
+    the user can correct; 70 with the place of a log for an error that nobody foresaw; 130 after Ctrl-C; 128 plus
+    its number after another signal.
     """
     guard_streams()
     forget()
