@@ -37,6 +37,11 @@ def clipped(text: str, most: int) -> str:
     return f"{text[:half]} … ({len(text):,} characters) … {text[len(text) - half :]}"
 
 
+def name_for_screen(text: str, most: int = 300) -> str:
+    """Make a name, label, id or reason fit for a message, a table or a bar: in one line, and cut if it is long."""
+    return visible(clipped(text, most))
+
+
 def for_screen(text: str) -> str:
     """Make text of one or more lines fit for a terminal: long words and lines are cut, hidden characters escaped.
 

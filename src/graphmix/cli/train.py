@@ -15,7 +15,6 @@ from graphmix.cli.screen import (
     announce,
     fresh_folder,
     metrics_of,
-    name_for_screen,
     output,
     results_table,
     resumable,
@@ -28,6 +27,7 @@ from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder, lacks_details
+from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
