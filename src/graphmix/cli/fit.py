@@ -18,10 +18,10 @@ from graphmix.limits import Limits
 from graphmix.results.names import method_title
 from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
-from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
+from graphmix.text import counted
 from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
@@ -203,7 +203,7 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    table = Table(title=f"Percent of {plural(metrics.held, judged_label(metrics))}", title_justify="left")
+    table = Table(title=f"Percent of {counted(metrics.held, judged_label(metrics))}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:

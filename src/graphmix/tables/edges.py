@@ -14,7 +14,8 @@ from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, has_header, no_header, quoted, shortened
+from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened
+from graphmix.text import counted
 
 WEIGHT = "weight"
 # Usual names of the two columns, the most likely first.

@@ -20,7 +20,8 @@ from graphmix.tables.links import LinkTable, Spellings, place_users, read_labele
 from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import read_nodes
 from graphmix.tables.stored import is_text
-from graphmix.tables.table import Table, counted, quoted
+from graphmix.tables.table import Table, quoted
+from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known

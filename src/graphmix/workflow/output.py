@@ -13,7 +13,7 @@ import numpy as np
 from graphmix.errors import ConfigError
 from graphmix.storage.files import write_bytes
 from graphmix.tables.ids import id_text
-from graphmix.tables.table import counted
+from graphmix.text import counted
 from graphmix.workflow.formulas import count_formulas, escape
 
 ENDINGS = (".csv", ".tsv", ".parquet")
