@@ -77,15 +77,13 @@ def run() -> NoReturn:
         _fail(in_flags(str(error)))
     except UsageError as error:
         _fail(error.format_message())  # type: ignore[attr-defined]
-    except OSError as error:
-        if is_out_of_memory(error):
-            _fail(out_of_memory())
-        _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are no Exception
+    except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are not Exceptions
         if is_out_of_memory(error):
             _fail(out_of_memory())
+        if isinstance(error, OSError):
+            _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
         _fail(describe(error), INTERNAL)
     finally:
         command_ends()

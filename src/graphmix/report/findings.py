@@ -113,7 +113,7 @@ def say_abstention(metrics: FitMetrics) -> str:
     abstention, predictions = metrics.abstention, total(metrics)
     abstained = round(predictions * (1 - abstention.kept / 100))
     if abstention.level is None:
-        return say_all_abstain(metrics).replace("every prediction abstains", f"all {predictions:,} predictions abstain")
+        return say_all_abstain(metrics, f"all {predictions:,} predictions abstain")
     if undecided := say_undecided(metrics):
         return undecided
     if abstention.level == 0:

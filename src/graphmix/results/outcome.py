@@ -85,14 +85,14 @@ def undecided(labels: int, kind: str, target: float) -> str:
     )
 
 
-def say_all_abstain(metrics: FitMetrics) -> str:
-    """Say why every prediction abstains."""
+def say_all_abstain(metrics: FitMetrics, result: str = "every prediction abstains") -> str:
+    """Say why every prediction abstains; `result` is how the sentence ends."""
     target, best = f"{metrics.abstention.target:g} %", metrics.candidates[0]
     if metrics.held < FEWEST_KEPT:
         right = say_right(best.accuracy, metrics.held, judged_label(metrics))
-        return f"{right}, less than {target}: every prediction abstains."
+        return f"{right}, less than {target}: {result}."
     judged = counted(metrics.held, judged_label(metrics))
-    return f"No confidence reaches {target} accuracy on {judged}: every prediction abstains."
+    return f"No confidence reaches {target} accuracy on {judged}: {result}."
 
 
 def say_none_abstains(metrics: FitMetrics) -> str:

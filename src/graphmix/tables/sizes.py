@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
-from graphmix.limits import PIECE, Limits, as_size, check_count, check_gzip, gzip_pieces
+from graphmix.limits import PIECE, Limits, as_size, check_count, check_gzip, gzip_pieces, how_to_raise
 from graphmix.tables.checked_text import is_gzipped
 from graphmix.tables.table import Table, quoted
 
@@ -88,8 +88,8 @@ class _RowCount:
         # Windows ends a line with both. The first line is the header.
         if max(self._breaks.values()) - 1 > self._limit.rows:
             raise DataError(
-                f"{self._path} has more than {self._limit.rows:,} rows, the limit; if that is right, raise it with "
-                f"`limit` rows={4 * self._limit.rows}"
+                f"{self._path} has more than {self._limit.rows:,} rows, the limit; "
+                f"{how_to_raise('rows', 4 * self._limit.rows)}"
             )
         return True
 
