@@ -87,7 +87,7 @@ def fit(
     target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
     weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
     no_weight: Annotated[
-        bool, option("The edges have no weights, whatever their columns.", TABLES, "--no-weight")
+        bool, option("Ignore weights, even if the edges have a column of them.", TABLES, "--no-weight")
     ] = False,
     ignore_unknown: Annotated[
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")

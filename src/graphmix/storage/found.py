@@ -1,4 +1,4 @@
-"""What is at a path, in words: for a command that was given another kind of folder or file than it needs."""
+"""What is at a path, in words: for a command that was given the wrong kind of folder or file."""
 
 from collections.abc import Mapping
 from pathlib import Path

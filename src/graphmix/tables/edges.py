@@ -190,7 +190,7 @@ def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
 
 
 def check_not_end(table: Table, name: str | None, parameter: str, ends: tuple[str, str]) -> None:
-    """Raise DataError if a column with another role is called like an end, and the ends are called otherwise.
+    """Raise DataError if a column with another role has the name of an end, and the columns of the ends do not.
 
     Args:
         table: the table.

@@ -1,4 +1,4 @@
-"""Files of other formats than their names say, and formats that are not read: each named, with the way out."""
+"""Recognise files whose format is not what their name says, or is not supported, and say what to do."""
 
 import gzip
 import zlib

@@ -44,7 +44,7 @@ class LinkProblem(Problem):
         link_encoders: what turned columns of the links into features; None if no column is a feature.
         user_encoders: what turned columns of the users into features; None without such columns.
         user_x: float32 `[users, width]`, the features of the users; None without such columns.
-        spellings: for each end, the ids of links that are written otherwise than the user's, by the link's number.
+        spellings: for each end, the ids of links that are written differently from the user's, by the link's number.
     """
 
     task: ClassVar[str] = "links"

@@ -58,10 +58,10 @@ def check_predictions(
 
 
 def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> None:
-    """Write the predictions of a fit; a file that came up at their place since it began is not replaced.
+    """Write the predictions of a fit; a file that appeared at their place since the fit began is not replaced.
 
     Raises:
-        RunError: the file holds something else than these predictions, or cannot be written.
+        RunError: the file holds something other than these predictions, or cannot be written.
     """
     content = table.content(path, escape_formulas=options.escape_formulas)
     if options.predictions is not None and not options.force and path.exists() and path.read_bytes() != content:
@@ -72,12 +72,12 @@ def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> No
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Return the files of a model's folder that no other result may replace; the fit's predictions and page may go."""
+    """Return the files of a model's folder that no result may replace: all but the fit's predictions and report."""
     return [path for path in folder.iterdir() if path.name not in (PREDICTIONS, PAGE)]
 
 
 def _noted(folder: Path) -> str | None:
-    """The file that a fit was to write its predictions to when it began: it did not exist then, or was to go."""
+    """The file for the predictions that a fit noted when it began; it did not exist then, or was to be replaced."""
     if not (folder / CONFIG).exists():
         return None
     noted = load(folder / CONFIG).get(NOTED)
