@@ -14,7 +14,7 @@ from graphmix.results.json_text import load
 from graphmix.results.reader import read_file
 from graphmix.results.record import KINDS, Record
 from graphmix.storage.folders import CELLS, CONFIG, MODEL, RESULTS, WORK
-from graphmix.storage.found import describe_place, is_of_fit, owner
+from graphmix.storage.found import REPORTABLE, describe_place, is_of_fit, owner, require_there
 
 
 def read(path: Path) -> Contents:
@@ -28,10 +28,7 @@ def read(path: Path) -> Contents:
         RunError: nothing is there, or it is damaged, half-written, of a newer format, or not ours.
     """
     try:
-        if not path.exists():
-            raise RunError(
-                f"{path} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
-            )
+        require_there(path)
         if not path.is_dir():
             _require_record(path)
             record = read_file(Record, path, formats.RECORD)
@@ -51,7 +48,7 @@ def read(path: Path) -> Contents:
         return Contents(records[0].title if len(records) == 1 else "The paper’s experiments, run again", records)
     if folders:
         return read_runs(path, folders)
-    raise RunError(f"{path} holds no results; give a model's or a run's folder, or the results of graphmix reproduce")
+    raise RunError(f"{path} holds no results; give {REPORTABLE}")
 
 
 def _require_record(path: Path) -> None:

@@ -8,9 +8,17 @@ from graphmix.files import other_kind
 from graphmix.results.json_text import load
 from graphmix.storage.folders import CLASSIFIER, CONFIG, DETAILS, METRICS, MODEL, RESULTS
 
+# What a report can show, for messages.
+REPORTABLE = "a model's or a run's folder, or the results of graphmix reproduce"
 # The JSON files of a model's or a run's folder.
 _OF_MODEL = (MODEL, CLASSIFIER, METRICS, "ids.json", "encoders.json")
 _OF_RUN = (RESULTS, CONFIG, DETAILS)
+
+
+def require_there(path: Path) -> None:
+    """Raise RunError if nothing is at the path of what a report is to show."""
+    if not path.exists():
+        raise RunError(f"{path} does not exist; give {REPORTABLE}")
 
 
 def is_model(folder: Path) -> bool:
