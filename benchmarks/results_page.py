@@ -7,7 +7,8 @@ from graphmix.experiments.spec import names
 from graphmix.results import formats
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import plural, spread, spread_of, tally
+from graphmix.results.wording import spread, spread_of, tally
+from graphmix.text import counted
 
 RESULTS = Path(__file__).parents[1] / "results"
 METRICS = {"test_accuracy": "Test accuracy", "test_macro_f1": "Macro F1"}
@@ -202,9 +203,9 @@ def provenance(record: Record) -> str:
         # The theorem's terms have no run.
         where = f"{run.device}, torch {run.versions['torch']}, " if run else ""
         made.append(f"{where}{commit_of(cell.outcome.commit)}")
-    counted = [f"{place} ({plural(made.count(place), 'cell')})" for place in dict.fromkeys(made)]
+    shown = [f"{place} ({counted(made.count(place), 'cell')})" for place in dict.fromkeys(made)]
     measured = f"{METRICS[record.metric]} in percent. " if record.kind in ("table", "selection") else ""
-    return f"{measured}{'; '.join(counted)}. `graphmix reproduce {record.name}`.\n"
+    return f"{measured}{'; '.join(shown)}. `graphmix reproduce {record.name}`.\n"
 
 
 def commit_of(commit: str | None) -> str:

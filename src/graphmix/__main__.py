@@ -16,23 +16,18 @@ def run() -> None:
     exit_at_start()
     try:
         from graphmix.cli.environment import forget_odd_sizes
-        from graphmix.cli.internal_errors import INTERNAL, describe, log_threads
+        from graphmix.cli.internal_errors import INTERNAL, log_threads, show
 
         log_threads()
         forget_odd_sizes()
         try:
             from graphmix.cli.main import run as run_app
         except Exception as error:  # noqa: BLE001 - a broken installation; nothing is left that could print it
-            sys.exit(_fail(describe(error), INTERNAL))
+            show(error)
+            sys.exit(INTERNAL)
         run_app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-
-
-def _fail(message: str, code: int) -> int:
-    if sys.stderr is not None:
-        sys.stderr.write(f"graphmix: {message}\n")
-    return code
 
 
 if __name__ == "__main__":

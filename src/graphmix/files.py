@@ -29,7 +29,7 @@ def other_kind(path: Path) -> str | None:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except ValueError as error:  # a name with a NUL, which no system has
+    except ValueError as error:  # a name with a NUL, which no system allows
         raise OSError(errno.EINVAL, "it is not a name of a file", str(path)) from error
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "not a plain file")
 
@@ -90,7 +90,7 @@ def _check_output(path: Path, inputs: list[Path], force: bool, parameter: str, l
 
 
 def check_not_read(path: Path, inputs: Iterable[Path], parameter: str) -> None:
-    """Raise ConfigError if a file to write is one of the files that are read, under whatever name."""
+    """Raise ConfigError if a file to write is one of the files that are read, also by another name or a link."""
     if any(_is_same(path, each) for each in inputs):
         raise ConfigError(f"{path} is also read by this command; choose another `{parameter}`")
 

@@ -99,22 +99,24 @@ def as_size(count: int) -> str:
     return f"{count} bytes"
 
 
+def how_to_raise(name: str, value: int | str) -> str:
+    """End a message on a limit that was exceeded."""
+    return f"if that is right, raise it with `limit` {name}={value}"
+
+
 def check_unpacked(needed: int, on_disk: int, limit: Limits, what: str) -> None:
     """Raise DataError if something unpacks to more bytes than the limit, and to more than it has on the disk."""
     if needed > max(limit.size, on_disk):
         raise DataError(
-            f"{what} unpacks to {as_size(needed)}, and the limit is {as_size(limit.size)}; if that is right, raise it "
-            f"with `limit` size={_rounded_up(needed)}"
+            f"{what} unpacks to {as_size(needed)}, and the limit is {as_size(limit.size)}; "
+            f"{how_to_raise('size', _rounded_up(needed))}"
         )
 
 
 def check_count(count: int, most: int, name: str, what: str) -> None:
     """Raise DataError if there are more things than a limit allows; `what` names the file, `name` the limit."""
     if count > most:
-        raise DataError(
-            f"{what} has {count:,} {name}, and the limit is {most:,}; if that is right, raise it with `limit` "
-            f"{name}={count}"
-        )
+        raise DataError(f"{what} has {count:,} {name}, and the limit is {most:,}; {how_to_raise(name, count)}")
 
 
 def check_gzip(path: Path, limit: Limits) -> None:
@@ -139,8 +141,8 @@ def check_gzip(path: Path, limit: Limits) -> None:
                 check_unpacked(said, on_disk, limit, str(path))
             if total > most:
                 raise DataError(
-                    f"{path} unpacks to more than {as_size(limit.size)}, the limit; if that is right, raise it with "
-                    f"`limit` size={_rounded_up(4 * limit.size)}"
+                    f"{path} unpacks to more than {as_size(limit.size)}, the limit; "
+                    f"{how_to_raise('size', _rounded_up(4 * limit.size))}"
                 )
 
 

@@ -1,4 +1,4 @@
-"""Memory: how much this process may still take, and errors that say that there was too little."""
+"""Memory: how much this process may still take, and which errors mean that it ran out."""
 
 import errno
 import os
@@ -85,7 +85,7 @@ def _of_limit() -> Iterator[int]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file of the kernel; none where it does not exist or is not for us."""
+    """The lines of a file of the kernel; none if it does not exist or may not be read."""
     try:
         text = path.read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made fit for a terminal: one line, no control characters, not too long."""
+"""Text in messages: from elsewhere, made fit for a terminal (one line, no control characters, not too long); counts."""
 
 import re
 import unicodedata
@@ -35,6 +35,21 @@ def clipped(text: str, most: int) -> str:
         return text
     half = most // 2
     return f"{text[:half]} … ({len(text):,} characters) … {text[len(text) - half :]}"
+
+
+def name_for_screen(text: str, most: int = 300) -> str:
+    """Make a name, label, id or reason fit for a message, a table or a bar: in one line, and cut if it is long."""
+    return visible(clipped(text, most))
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "row"), counted(2500, "row"), counted(2, "cell is", "cells are")
+        ('1 row', '2,500 rows', '2 cells are')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def for_screen(text: str) -> str:

@@ -13,11 +13,11 @@ from graphmix.results.wording import (
     duration,
     each_once,
     outcome,
-    plural,
     spread,
     summarise,
     tally,
 )
+from graphmix.text import counted
 
 
 def cell(word=None, status="done", row="GCN", **settings):
@@ -89,5 +89,5 @@ def test_the_page_and_the_terminal_give_the_same_numbers():
 
 def test_numbers():
     assert (spread(1.234, 0.5), spread(1.234, None), spread(None, None)) == ("1.23 ± 0.50", "1.23", "–")
-    assert (plural(1, "trial"), plural(1200, "trial")) == ("1 trial", "1,200 trials")
+    assert (counted(1, "trial"), counted(1200, "trial")) == ("1 trial", "1,200 trials")
     assert [duration(seconds) for seconds in (3.14, 240, 36_000)] == ["3.1 s", "4 min", "10.0 h"]

@@ -75,7 +75,7 @@ NPZ = written(lambda sink: np.savez(sink, x=np.arange(3)))
     ],
 )
 def test_other_formats_are_named_with_the_way_out(write, name, content, what):
-    with pytest.raises(DataError, match=f"{name} is {what}".replace(";", ", whatever its name says;")):
+    with pytest.raises(DataError, match=f"{name} is {what}".replace(";", ", despite its name;")):
         read_table(write(content, name))
     if name.endswith(".gz"):
         with pytest.raises(DataError, match=f"{name} contains {what.partition(';')[0]}; unpack it, then "):

@@ -118,7 +118,7 @@ def test_what_is_wrong_is_named(write, content, message):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a gzip file, whatever its name says; rename it without .gz"),
+        (b"a\n1\n", "t.csv.gz", "t.csv.gz is not a gzip file, despite its name; rename it without .gz"),
         (
             gzip.compress(b"a\n1\n" * 999, mtime=0)[:-9],
             "t.csv.gz",

@@ -10,10 +10,11 @@ from graphmix.cli.busy import busy
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
-from graphmix.cli.screen import announce, name_for_screen, output, tell
+from graphmix.cli.screen import announce, output, tell
 from graphmix.errors import ConfigError
 from graphmix.files import check_not_read
 from graphmix.storage.folders import check_can_be_made, make_folder
+from graphmix.text import name_for_screen
 from graphmix.workflow.places import check_table, model_files
 
 if TYPE_CHECKING:

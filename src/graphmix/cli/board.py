@@ -14,8 +14,8 @@ from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, plural, points, spread, spread_of
-from graphmix.text import for_screen
+from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, points, spread, spread_of
+from graphmix.text import counted, for_screen
 
 if TYPE_CHECKING:
     from graphmix.experiments.runner import Stage
@@ -140,7 +140,7 @@ def _line(cell: CellResult, metric: str) -> str:
     parts = [_name(cell)]
     if cell.run is not None:
         time_taken = "" if cell.run.seconds is None else f", {cell.run.seconds:.1f} s"
-        parts.append(f"{spread_of(cell.run, metric)} ({plural(cell.run.trials, 'trial')}{time_taken})")
+        parts.append(f"{spread_of(cell.run, metric)} ({counted(cell.run.trials, 'trial')}{time_taken})")
     if cell.paper is not None:
         parts.append(f"paper {spread(cell.paper.mean, cell.paper.std)}")
     return ", ".join([*parts, cell.error or _mark(cell).plain.replace("\n", ", ")])

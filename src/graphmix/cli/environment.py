@@ -11,7 +11,7 @@ _LEAST, _MOST = 10, 10_000
 
 
 def forget_odd_sizes() -> None:
-    """Remove sizes that no screen has, before the packages that read them are imported."""
+    """Unset sizes of the screen that are not valid, before the packages that read them are imported."""
     for name in _SIZES:
         value = os.environ.get(name, "")
         if value and not (value.isascii() and value.isdecimal() and _LEAST <= int(value[:9]) <= _MOST):

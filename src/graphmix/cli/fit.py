@@ -18,10 +18,10 @@ from graphmix.limits import Limits
 from graphmix.results.names import method_title
 from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
-from graphmix.results.wording import plural
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
+from graphmix.text import counted
 from graphmix.training.config import Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
@@ -87,7 +87,7 @@ def fit(
     target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
     weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
     no_weight: Annotated[
-        bool, option("The edges have no weights, whatever their columns.", TABLES, "--no-weight")
+        bool, option("Ignore weights, even if the edges have a column of them.", TABLES, "--no-weight")
     ] = False,
     ignore_unknown: Annotated[
         bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
@@ -177,7 +177,7 @@ def fit(
             # Those of the problem were shown before the training.
             if note not in model.problem.notes:
                 tell(f"· {note}")
-        where = predictions or out / "predictions.csv"
+        where = predictions or out / PREDICTIONS
         tell(f"Model written to {out}, predictions to {where}")
     if write_page:
         write_report(out, quiet=as_json)
@@ -203,7 +203,7 @@ def _show_outcome(metrics: "FitMetrics") -> None:
 
 def outcome_table(metrics: "FitMetrics") -> Table:
     """Lay out the scores of the methods, the best first."""
-    table = Table(title=f"Percent of {plural(metrics.held, judged_label(metrics))}", title_justify="left")
+    table = Table(title=f"Percent of {counted(metrics.held, judged_label(metrics))}", title_justify="left")
     for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for place in metrics.candidates:

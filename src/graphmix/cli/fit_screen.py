@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from graphmix.cli.busy import Busy
-from graphmix.cli.screen import Bar, announce, errors, name_for_screen, output, say, tell
+from graphmix.cli.screen import Bar, announce, errors, output, say, tell
+from graphmix.text import name_for_screen
 
 if TYPE_CHECKING:
     from graphmix.results.survey import Survey

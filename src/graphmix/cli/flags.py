@@ -46,11 +46,6 @@ def in_flags(message: str) -> str:
     return translate(message, _options.get())
 
 
-def has_option(flag: str) -> bool:
-    """Return whether the command that runs has an option."""
-    return flag in _options.get()
-
-
 def running() -> str:
     """Return the name of the command that runs; empty if none does."""
     return _running.get()

@@ -32,6 +32,13 @@ def describe(error: BaseException) -> str:
     return f"internal error ({summary(error)}); {log}"
 
 
+def show(error: BaseException) -> None:
+    """Write the log of an error, and say so on standard error if there is one; for errors outside of commands."""
+    told = describe(error)
+    if sys.stderr is not None:
+        sys.stderr.write(f"graphmix: {told}\n")
+
+
 def summary(error: BaseException) -> str:
     """Return the kind of an error and the beginning of its message."""
     name = type(error).__name__
@@ -64,8 +71,8 @@ def log_threads() -> None:
 
 
 def _log_thread(ended: threading.ExceptHookArgs) -> None:
-    if ended.exc_value is not None and not isinstance(ended.exc_value, SystemExit) and sys.stderr is not None:
-        sys.stderr.write(f"graphmix: {describe(ended.exc_value)}\n")
+    if ended.exc_value is not None and not isinstance(ended.exc_value, SystemExit):
+        show(ended.exc_value)
 
 
 def _log_unraisable(ended: "sys.UnraisableHookArgs") -> None:

@@ -39,7 +39,7 @@ def command_begins() -> None:
 
 
 def command_ends() -> None:
-    """From now on, let signals end the process at once again: Python's own end is no place for exceptions."""
+    """From now on, let signals end the process at once again: while Python shuts down, exceptions are tracebacks."""
     global _begun
     _begun = False
 

@@ -61,7 +61,8 @@ def run() -> NoReturn:
     """Run the command line, and exit.
 
     Exit codes: 0; 1 if standard output cannot be written, or a command says so; 2 with one sentence for an error that
-    the user can correct; 70 with the place of a log for an error that nobody foresaw; 130 after Ctrl-C.
+    the user can correct; 70 with the place of a log for an error that nobody foresaw; 130 after Ctrl-C; 128 plus
+    its number after another signal.
     """
     guard_streams()
     forget()
@@ -76,15 +77,13 @@ def run() -> NoReturn:
         _fail(in_flags(str(error)))
     except UsageError as error:
         _fail(error.format_message())  # type: ignore[attr-defined]
-    except OSError as error:
-        if is_out_of_memory(error):
-            _fail(out_of_memory())
-        _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are no Exception
+    except BaseException as error:  # noqa: BLE001 - the one place for what nobody foresaw; Rust's panics are not Exceptions
         if is_out_of_memory(error):
             _fail(out_of_memory())
+        if isinstance(error, OSError):
+            _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
         _fail(describe(error), INTERNAL)
     finally:
         command_ends()

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from graphmix.data import is_file
 from graphmix.errors import DataError, RunError
+from graphmix.files import require_plain
 from graphmix.storage.found import describe_place, is_model
 
 
@@ -11,6 +13,14 @@ def require_files(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and not path.exists():
             raise DataError(f"there is no file {path}")
+
+
+def require_graphs(*names: str | None) -> None:
+    """Raise a DataError unless every graph or split that is named by its file is a plain file; others are ignored."""
+    for name in names:
+        if name is not None and is_file(name):
+            require_files(Path(name))
+            require_plain(Path(name))
 
 
 def require_model(folder: Path) -> None:

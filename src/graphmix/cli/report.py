@@ -8,9 +8,10 @@ import typer
 from graphmix.cli.screen import announce, say, tell
 from graphmix.errors import RunError
 from graphmix.files import check_output
-from graphmix.storage.folders import DETAILS
+from graphmix.storage.folders import DETAILS, PAGE
+from graphmix.storage.found import require_there
 
-PAGE, PAGES = "report.html", (".html", ".htm")
+PAGES = (".html", ".htm")
 # What our pages have near their beginning; older ones only the second.
 _MARKS = (b'name="generator" content="graphmix"', b"graphmix</title>")
 _BEGINNING = 8192
@@ -30,10 +31,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
 ) -> None:
     """Draw results as one HTML file that needs no network: tables, verdicts, curves, hidden states."""
-    if not source.exists():
-        raise RunError(
-            f"{source} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
-        )
+    require_there(source)
     folder = source if source.is_dir() else source.parent
     out = folder / PAGE if out is None else out
     if out.suffix.lower() not in PAGES:

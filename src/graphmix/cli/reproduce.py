@@ -18,7 +18,7 @@ from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec, load_spec, names
 from graphmix.results.record import CellResult
 from graphmix.results.wording import tally
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import check_results_folder
 
 ALL = "all"
 
@@ -57,8 +57,7 @@ def reproduce(
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
-    for part in (out, out / "cells", out / "work"):
-        check_can_be_made(part)
+    check_results_folder(out)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.experiments.records import source_commit

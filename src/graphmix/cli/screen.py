@@ -20,7 +20,7 @@ from graphmix.data import DATASETS, resolve
 from graphmix.results.names import METRICS, name_run
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of
-from graphmix.text import clipped, for_screen, visible
+from graphmix.text import for_screen, name_for_screen
 
 if TYPE_CHECKING:
     from graphmix.training import Progress as Step
@@ -42,7 +42,6 @@ errors = Screen(stderr=True)
 
 _REFRESH_SECONDS = 0.2
 _WIDE = 110
-_LONGEST_NAME = 300
 
 
 class Bar:
@@ -136,11 +135,6 @@ def say(message: str) -> None:
 def tell(message: str, style: str | None = None) -> None:
     """Print a message on standard output, in one line; parameters in backticks become options of the command."""
     output.print(_line(message), style=style, soft_wrap=True)
-
-
-def name_for_screen(text: str, most: int = _LONGEST_NAME) -> str:
-    """A name, label, id or reason for a table or a bar: in one line, and cut if it is long."""
-    return visible(clipped(text, most))
 
 
 def _line(message: str) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 from graphmix.cli.board import Board
 from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
-from graphmix.cli.paths import require_files
+from graphmix.cli.paths import require_graphs
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import (
     announce,
@@ -32,13 +32,12 @@ from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
-from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import check_results_folder
 from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -71,12 +70,10 @@ def select(
     **given: Any,
 ) -> None:
     """Choose GraphMix's α and γ as the paper did: best mean validation accuracy, then fresh seeds for the test."""
-    from graphmix.data import is_file, resolve
+    from graphmix.data import resolve
 
     name = resolve(dataset)
-    if is_file(name):
-        require_files(Path(name))
-        require_plain(Path(name))
+    require_graphs(name)
     limits = Limits.parse(limit or ())
     grid = {"alphas": _values("alphas", "alpha", alphas), "gammas": _values("gammas", "gamma", gammas)}
     usual = Config.for_dataset(name, **given)
@@ -86,8 +83,7 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
-    for part in (folder, folder / "cells", folder / "work"):
-        check_can_be_made(part)
+    check_results_folder(folder)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.experiments.records import source_commit

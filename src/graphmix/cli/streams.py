@@ -15,7 +15,7 @@ from typing import Any, TextIO
 OUTPUT, ERRORS = 1, 2
 
 
-class OutputLost(Exception):  # noqa: N818 - it says what is the case, as its handler reads
+class OutputLost(Exception):  # noqa: N818 - named after the state, not after the error
     """Standard output cannot be written. Not an OSError: typer swallows those of pipes."""
 
 

@@ -8,14 +8,13 @@ import typer
 
 from graphmix.cli.busy import busy
 from graphmix.cli.options import LIMIT_HELP, DataRoot, DatasetName, Device, WritePage, option, settings_options
-from graphmix.cli.paths import require_files
+from graphmix.cli.paths import require_graphs
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
     announce,
     fresh_folder,
     metrics_of,
-    name_for_screen,
     output,
     results_table,
     resumable,
@@ -25,10 +24,10 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
-from graphmix.files import require_plain
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder, lacks_details
+from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -72,10 +71,7 @@ def train(
     """Train on a dataset and report the test accuracy of each trial, at its best validation epoch."""
     from graphmix.data import check_split_name, is_file, resolve, split_seeds
 
-    for name in (dataset, split):
-        if name is not None and is_file(name):
-            require_files(Path(name))
-            require_plain(Path(name))
+    require_graphs(dataset, split)
     if split is not None and not is_file(split):
         check_split_name(split)
     limits = Limits.parse(limit or ())

@@ -24,6 +24,7 @@ from graphmix.files import remove_temporary_files
 from graphmix.limits import USUAL, Limits
 from graphmix.machine import is_out_of_memory
 from graphmix.results.record import CellResult, Outcome, Record
+from graphmix.storage.folders import CELLS, WORK
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
@@ -100,15 +101,15 @@ def reproduce(
     except OSError as error:
         raise RunError(f"{folder} cannot be used as a results folder: {error.strerror}") from error
     computer = Computer(
-        store=Store(folder / "cells"),
-        work=folder / "work",
+        store=Store(folder / CELLS),
+        work=folder / WORK,
         load=load or loader(),
         device=device,
         commit=commit,
         stored_only=stored_only,
     )
     with locked(folder):
-        remove_temporary_files(folder / "cells")
+        remove_temporary_files(folder / CELLS)
         # What is in the way of the last table is said before the first is computed.
         for spec, _ in planned:
             read_cells(folder, spec)

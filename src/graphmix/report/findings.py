@@ -14,7 +14,7 @@ from graphmix.results.outcome import (
     say_unpromised,
     too_few,
 )
-from graphmix.results.wording import plural
+from graphmix.text import counted
 
 METRICS = {"accuracy": "accuracy", "macro-f1": "macro F1"}
 
@@ -27,7 +27,7 @@ def tiles(fitted: ModelFolder) -> list[tuple[str, str, str]]:
     if metrics.test is not None and metrics.test.accuracy is not None and metrics.test.nodes:
         accuracy, count, kind = metrics.test.accuracy, metrics.test.nodes, f"test {fitted.model.task[:-1]}"
     ends = "{:.0f} to {:.0f} %".format(*interval(accuracy, count))
-    shown = [("Accuracy", f"{accuracy:.1f}", f"on {plural(count, kind)}; 95 % interval {ends}")]
+    shown = [("Accuracy", f"{accuracy:.1f}", f"on {counted(count, kind)}; 95 % interval {ends}")]
     before, after = metrics.calibration.before.ece, metrics.calibration.after.ece
     if after is not None and metrics.calibration.is_fitted:
         shown.append(("Calibration error", f"{after:.1f}", f"{number(before)} % before"))
@@ -53,7 +53,7 @@ def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:
         alike = "Not known: no edge joins two labels."
     else:
         alike = (
-            f"{_share(survey.homophily)} of the {plural(survey.labeled_edges, 'edge')} between labels join one class; "
+            f"{_share(survey.homophily)} of the {counted(survey.labeled_edges, 'edge')} between labels join one class; "
             f"{_share(survey.chance)} would by chance. The further above chance, the more the graph can help."
         )
     if survey.reached is None:
@@ -70,12 +70,12 @@ def say_judged(metrics: FitMetrics) -> str:
     """How the methods were compared."""
     if metrics.judged_on == "held-out folds":
         how = (
-            f"Each of {plural(metrics.held, 'label')} was held out once and predicted by networks that had not "
+            f"Each of {counted(metrics.held, 'label')} was held out once and predicted by networks that had not "
             "seen it, the same labels for every method."
         )
     else:
         how = (
-            f"Every method was judged on the same {plural(metrics.held, 'validation label')}. They also selected the "
+            f"Every method was judged on the same {counted(metrics.held, 'validation label')}. They also selected the "
             "networks’ epochs, so the scores are a little too good."
         )
     points = f"Behind is how many points of {METRICS[metrics.chosen_by]} the best is ahead, with its 95 % interval"
@@ -92,7 +92,7 @@ def say_calibration(metrics: FitMetrics) -> str:
         return uncalibrated
     if round(temperature, 2) == 1:
         return (
-            f"The temperature fitted to {plural(metrics.held, judged_label(metrics))} is 1.00, so calibration changes "
+            f"The temperature fitted to {counted(metrics.held, judged_label(metrics))} is 1.00, so calibration changes "
             f"nothing: the confidence is {after:.1f} points off on average."
         )
     was = "overconfident" if temperature > 1 else "not confident enough"
@@ -113,7 +113,7 @@ def say_abstention(metrics: FitMetrics) -> str:
     abstention, predictions = metrics.abstention, total(metrics)
     abstained = round(predictions * (1 - abstention.kept / 100))
     if abstention.level is None:
-        return say_all_abstain(metrics).replace("every prediction abstains", f"all {predictions:,} predictions abstain")
+        return say_all_abstain(metrics, f"all {predictions:,} predictions abstain")
     if undecided := say_undecided(metrics):
         return undecided
     if abstention.level == 0:
@@ -137,7 +137,7 @@ def say_sets(metrics: FitMetrics) -> str:
     those = f"Of all {total(metrics):,} predictions, {single:,} have a set of one class."
     if sets.empirical is None:
         return f"{too_few(metrics)} to check how often the sets hold the right class. {those}"
-    labels = plural(metrics.held, judged_label(metrics))
+    labels = counted(metrics.held, judged_label(metrics))
     return (
         f"Asked for: {sets.coverage:g} %. For {sets.empirical:.1f} % of {labels} the set held the right class "
         f"({say_interval(sets.empirical, metrics.held)}), with {number(sets.mean_size)} classes on average. {those}"

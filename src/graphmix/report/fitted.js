@@ -1,7 +1,7 @@
 // Charts of a fitted model: the methods, calibration, abstention, prediction sets, classes.
 "use strict";
 
-const FEWEST_KEPT = 20;
+const FEWEST_KEPT = DATA.fitted?.fewestKept;
 const dashed = (theme) => ({ color: theme.soft, dash: "dash", width: 1.5 });
 
 // How far behind the best each method is, with its interval: one that reaches the line may be noise.

@@ -13,21 +13,20 @@ from graphmix.results.names import method_title
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.results.run import RunResult
-from graphmix.storage.folders import DETAILS
+from graphmix.storage.folders import CONFIG, DETAILS, METRICS, MODEL, PAGE, PREDICTIONS, RESULTS, WEIGHTS
 
-MODEL, METRICS = "model.json", "metrics.json"
 # What the files of a model's folder are, in the order to read them in.
 FILES = {
-    "report.html": "this page",
-    "predictions.csv": "what the model predicts, one row for each",
-    "metrics.json": "the numbers on this page",
-    "model.json": "what the model is: its method, settings, classes, calibration and checksums",
-    "weights.safetensors": "the weights of its networks",
+    PAGE: "this page",
+    PREDICTIONS: "what the model predicts, one row for each",
+    METRICS: "the numbers on this page",
+    MODEL: "what the model is: its method, settings, classes, calibration and checksums",
+    WEIGHTS: "the weights of its networks",
     "encoders.json": "how columns become features",
     "ids.json": "the ids of the nodes, in order",
     "graph.safetensors": "features, edges, labels and splits",
     "heldout.safetensors": "what each method predicted for labels it had not seen",
-    "config.json": "what was asked for, and the checksums of the tables",
+    CONFIG: "what was asked for, and the checksums of the tables",
     "candidates": "a folder for each network that was tried: its weights, results and curves",
 }
 
@@ -47,7 +46,7 @@ def read_fitted(path: Path) -> Contents:
         metrics=read_file(FitMetrics, path / METRICS, formats.METRICS),
         model=read_file(ModelFile, path / MODEL, formats.MODEL),
         folder=str(path),
-        files=tuple(name for name in FILES if name == "report.html" or (path / name).exists()),
+        files=tuple(name for name in FILES if name == PAGE or (path / name).exists()),
     )
     record = _read_candidates(path, shown.metrics)
     title = f"A model for {shown.metrics.dataset}"
@@ -59,13 +58,13 @@ def _read_candidates(path: Path, metrics: FitMetrics) -> Record | None:
     cells = []
     for candidate in metrics.candidates:
         folder = path / "candidates" / candidate.method
-        if not (folder / "results.json").exists():
+        if not (folder / RESULTS).exists():
             continue
         held = folder / DETAILS
         details = read_file(Details, held) if held.exists() else None
         # Its confidence is that of single networks before calibration; the page shows the model's.
         details = None if details is None else replace(details, reliability=None)
-        outcome = Outcome(run=read_file(RunResult, folder / "results.json"), details=details)
+        outcome = Outcome(run=read_file(RunResult, folder / RESULTS), details=details)
         name = method_title(candidate.method, metrics.backbone)
         cells.append(CellResult(name, metrics.dataset, None, "done", outcome=outcome))
     return runs_record("candidates", cells, "test_accuracy") if cells else None

@@ -19,6 +19,7 @@ from graphmix.report.findings import (
     total,
 )
 from graphmix.report.fitted import FILES
+from graphmix.results.evidence import FEWEST_KEPT
 from graphmix.results.fit import CandidateResult, FitMetrics
 from graphmix.results.names import method_title
 from graphmix.results.outcome import say_interval, say_undecided
@@ -94,6 +95,7 @@ def chart_numbers(metrics: FitMetrics) -> dict[str, Any]:
         "classes": class_rows(metrics)[:_MOST_CLASSES],
         "classCount": len(metrics.classes),
         "held": metrics.held,
+        "fewestKept": FEWEST_KEPT,
         "labeled": sum(metrics.survey.class_counts),
         "total": total(metrics),
     }

@@ -7,16 +7,14 @@ from typing import NoReturn
 from graphmix.errors import RunError
 from graphmix.experiments.spec import names
 from graphmix.report.contents import Contents
-from graphmix.report.fitted import MODEL, read_fitted
+from graphmix.report.fitted import read_fitted
 from graphmix.report.runs import read_runs
 from graphmix.results import formats
 from graphmix.results.json_text import load
 from graphmix.results.reader import read_file
 from graphmix.results.record import KINDS, Record
-from graphmix.storage.found import describe_place
-
-# What `graphmix reproduce` keeps beside its records.
-_WORKING = ("cells", "work")
+from graphmix.storage.folders import CELLS, CONFIG, MODEL, RESULTS, WORK
+from graphmix.storage.found import REPORTABLE, describe_place, is_of_fit, owner, require_there
 
 
 def read(path: Path) -> Contents:
@@ -30,19 +28,16 @@ def read(path: Path) -> Contents:
         RunError: nothing is there, or it is damaged, half-written, of a newer format, or not ours.
     """
     try:
-        if not path.exists():
-            raise RunError(
-                f"{path} does not exist; give a model's or a run's folder, or the results of graphmix reproduce"
-            )
+        require_there(path)
         if not path.is_dir():
             _require_record(path)
             record = read_file(Record, path, formats.RECORD)
             return Contents(record.title, (record,))
         if (path / MODEL).exists():
             return read_fitted(path)
-        if (path / "results.json").exists():
+        if (path / RESULTS).exists():
             return read_runs(path, [path])
-        if (path / "config.json").exists():
+        if (path / CONFIG).exists():
             _refuse_unfinished(path)
         files = sorted(path.glob("*.json"))
         folders = sorted(folder for folder in path.iterdir() if _is_run(folder))
@@ -53,29 +48,32 @@ def read(path: Path) -> Contents:
         return Contents(records[0].title if len(records) == 1 else "The paper’s experiments, run again", records)
     if folders:
         return read_runs(path, folders)
-    raise RunError(f"{path} holds no results; give a model's or a run's folder, or the results of graphmix reproduce")
+    raise RunError(f"{path} holds no results; give {REPORTABLE}")
 
 
 def _require_record(path: Path) -> None:
     """Raise RunError for a file that is surely something else than a record, even a damaged one."""
-    told = describe_place(path)
-    if path.suffix.lower() != ".json" or "of a model" in told or "of a run" in told:
-        raise RunError(f"{path} is not a record of graphmix reproduce: {told}")
+    if path.suffix.lower() != ".json" or owner(path):
+        raise RunError(f"{path} is not a record of graphmix reproduce: {describe_place(path)}")
 
 
 def _refuse_unfinished(path: Path) -> NoReturn:
-    # Only a fit lists the methods to try.
-    if "wishes" in load(path / "config.json"):
+    if is_of_fit(load(path / CONFIG)):
         raise RunError(
             f"{path} holds an unfinished fit: it has no {MODEL} yet; the same graphmix fit with `resume` continues it"
         )
-    raise RunError(f"{path} holds an unfinished run: it has no results.json yet")
+    raise RunError(f"{path} holds an unfinished run: it has no {RESULTS} yet")
 
 
 def _is_run(folder: Path) -> bool:
-    marks = (folder / "results.json", folder / "config.json")
+    marks = (folder / RESULTS, folder / CONFIG)
     finished_fit = (folder / MODEL).exists()
-    return folder.name not in _WORKING and folder.is_dir() and not finished_fit and any(mark.exists() for mark in marks)
+    return (
+        folder.name not in (CELLS, WORK)
+        and folder.is_dir()
+        and not finished_fit
+        and any(mark.exists() for mark in marks)
+    )
 
 
 def _read_records(files: list[Path]) -> tuple[Record, ...]:

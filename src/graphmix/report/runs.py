@@ -13,7 +13,7 @@ from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Metric, Outcome, Record
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import DETAILS
+from graphmix.storage.folders import DETAILS, RESULTS
 from graphmix.training.methods import report_order
 
 # Methods from simple ones to GraphMix.
@@ -27,9 +27,9 @@ def read_runs(path: Path, folders: list[Path]) -> Contents:
         RunError: a run is not finished, or its files are damaged.
     """
     for folder in folders:
-        if not (folder / "results.json").exists():
+        if not (folder / RESULTS).exists():
             raise RunError(f"{folder} holds an unfinished run; the command that started it continues it")
-    found = [(folder, read_file(RunResult, folder / "results.json")) for folder in folders]
+    found = [(folder, read_file(RunResult, folder / RESULTS)) for folder in folders]
     metrics = {_metric(run) for _, run in found}
     metric = metrics.pop() if len(metrics) == 1 else "test_accuracy"
     for folder, run in found:

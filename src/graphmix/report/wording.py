@@ -3,14 +3,15 @@
 from graphmix.report.contents import Contents
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import failed_trials, plural, points, summarise
+from graphmix.results.wording import failed_trials, points, summarise
+from graphmix.text import counted
 
 
 def explain(cell: CellResult) -> str:
     """Everything about a cell's number, for whoever points at it."""
     parts = []
     if cell.run is not None:
-        parts.append(plural(cell.run.trials, "trial"))
+        parts.append(counted(cell.run.trials, "trial"))
         parts += [failed_trials(cell.run)] if cell.run.failed else []
     if cell.verdict is not None:
         if cell.verdict.difference is not None:
@@ -40,7 +41,7 @@ def _say_runs(record: Record) -> str:
             sentences.append(_say_column(cells, column, record.metric))
     runs = [cell.run for cell in record.cells if cell.run is not None]
     if failed := sum(len(run.failed) for run in runs):
-        sentences.append(f"{failed} of {plural(sum(run.trials for run in runs), 'trial')} failed.")
+        sentences.append(f"{failed} of {counted(sum(run.trials for run in runs), 'trial')} failed.")
     return " ".join(sentences) or "No trial has a result."
 
 
@@ -79,4 +80,4 @@ def mean(cell: CellResult, metric: str) -> float | None:
 
 
 def _trials(cell: CellResult) -> str:
-    return plural(0 if cell.run is None else cell.run.trials, "trial")
+    return counted(0 if cell.run is None else cell.run.trials, "trial")

@@ -8,7 +8,7 @@ from graphmix.results.evidence import (
     most_coverage,
 )
 from graphmix.results.fit import FitMetrics
-from graphmix.results.wording import plural
+from graphmix.text import counted
 
 
 def outcome_lines(metrics: FitMetrics) -> list[str]:
@@ -33,7 +33,7 @@ def say_interval(percent: float, labels: int) -> str:
 def say_right(percent: float, labels: int, kind: str) -> str:
     """Say how many labels were predicted correctly, and how far that can be believed."""
     were = "was" if labels == 1 else "were"
-    share = f"{percent:.1f} % of {plural(labels, kind)}"
+    share = f"{percent:.1f} % of {counted(labels, kind)}"
     return f"{share} {were} predicted correctly ({say_interval(percent, labels)})"
 
 
@@ -85,14 +85,14 @@ def undecided(labels: int, kind: str, target: float) -> str:
     )
 
 
-def say_all_abstain(metrics: FitMetrics) -> str:
-    """Say why every prediction abstains."""
+def say_all_abstain(metrics: FitMetrics, result: str = "every prediction abstains") -> str:
+    """Say why every prediction abstains; `result` is how the sentence ends."""
     target, best = f"{metrics.abstention.target:g} %", metrics.candidates[0]
     if metrics.held < FEWEST_KEPT:
         right = say_right(best.accuracy, metrics.held, judged_label(metrics))
-        return f"{right}, less than {target}: every prediction abstains."
-    judged = plural(metrics.held, judged_label(metrics))
-    return f"No confidence reaches {target} accuracy on {judged}: every prediction abstains."
+        return f"{right}, less than {target}: {result}."
+    judged = counted(metrics.held, judged_label(metrics))
+    return f"No confidence reaches {target} accuracy on {judged}: {result}."
 
 
 def say_none_abstains(metrics: FitMetrics) -> str:
@@ -109,7 +109,7 @@ def _calibration(metrics: FitMetrics) -> str:
     before, after = calibration.before.ece, calibration.after.ece
     if uncalibrated := say_uncalibrated(metrics):
         return uncalibrated
-    labels = plural(metrics.held, judged_label(metrics))
+    labels = counted(metrics.held, judged_label(metrics))
     start = f"Calibrated on {labels} with temperature {calibration.temperature:.2f}"
     if before is None or after is None:
         return f"{start}."
@@ -123,7 +123,7 @@ def _sets(metrics: FitMetrics) -> str:
         return unpromised
     if sets.empirical is None or sets.mean_size is None:
         return f"{too_few(metrics)} to check how often the sets for {sets.coverage:g} % coverage hold the right class."
-    covered = f"{sets.empirical:.1f} % of {plural(metrics.held, labels)}"
+    covered = f"{sets.empirical:.1f} % of {counted(metrics.held, labels)}"
     return (
         f"Sets for {sets.coverage:g} % coverage hold {sets.mean_size:.2f} classes on average and cover {covered} "
         f"({say_interval(sets.empirical, metrics.held)})."
@@ -150,4 +150,4 @@ def _abstention(metrics: FitMetrics) -> str:
 
 
 def _too_few(labels: int, kind: str) -> str:
-    return f"{plural(labels, kind)} {'is' if labels == 1 else 'are'} too few"
+    return f"{counted(labels, kind)} {'is' if labels == 1 else 'are'} too few"

@@ -3,7 +3,7 @@
 from graphmix.results.fit import CandidateResult, FitMetrics
 from graphmix.results.names import method_title
 from graphmix.results.outcome import say_interval
-from graphmix.results.wording import plural
+from graphmix.text import counted
 
 _UNITS = {"accuracy": "points", "macro-f1": "points of macro F1"}
 
@@ -54,6 +54,6 @@ def _beats_majority(metrics: FitMetrics) -> str:
 
 def _judged(metrics: FitMetrics, candidate: CandidateResult) -> str:
     if metrics.judged_on == "held-out folds":
-        return f"{plural(metrics.held, 'label')}, each held out once"
+        return f"{counted(metrics.held, 'label')}, each held out once"
     selected = "" if candidate.method == "label-propagation" else ", which also selected its epochs"
-    return f"{plural(metrics.held, 'validation label')}{selected}"
+    return f"{counted(metrics.held, 'validation label')}{selected}"

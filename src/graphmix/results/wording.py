@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from graphmix.results.record import CellResult, Record
 from graphmix.results.run import RunResult
+from graphmix.text import counted
 
 # Signs that look different without colour.
 MARKS = {
@@ -60,14 +61,9 @@ def points(difference: float) -> str:
     return f"{difference:+.2f}".replace("-", "−")
 
 
-def plural(count: int, thing: str) -> str:
-    """A number of things: "1 trial", "5 trials"."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def failed_trials(run: RunResult) -> str:
     """How many trials failed; empty if none did."""
-    return f"{len(run.failed)} of {plural(run.trials, 'trial')} failed" if run.failed else ""
+    return f"{len(run.failed)} of {counted(run.trials, 'trial')} failed" if run.failed else ""
 
 
 def duration(seconds: float) -> str:
@@ -112,7 +108,7 @@ def tally(records: Sequence[Record]) -> str:
     done = len(cells) - sum(counts.values())
     words = [f"{number} {'without a verdict' if word == 'no verdict' else word}" for word, number in counts.items()]
     words += [f"{done} done"] if done else []
-    return f"{plural(len(cells), 'cell')}: {', '.join(words)}"
+    return f"{counted(len(cells), 'cell')}: {', '.join(words)}"
 
 
 def summarise(records: Sequence[Record]) -> str:
@@ -122,14 +118,14 @@ def summarise(records: Sequence[Record]) -> str:
     compared = sum(counts.get(word, 0) for word in COMPARED)
     clauses = []
     if compared:
-        clauses.append(f"{counts.get('reproduced', 0)} of {plural(compared, 'cell')} reproduced")
+        clauses.append(f"{counts.get('reproduced', 0)} of {counted(compared, 'cell')} reproduced")
         off = [f"{counts[word]} {word}" for word in COMPARED[1:] if word in counts]
         clauses += [", ".join(off)] if off else []
         clauses += [f"{counts['no verdict']} without a verdict"] if "no verdict" in counts else []
     else:
         own = [cell for cell in cells if cell.status != "quoted"]
         done = sum(cell.status == "done" for cell in own)
-        clauses.append(f"{done} of {plural(len(own), 'cell')} done")
+        clauses.append(f"{done} of {counted(len(own), 'cell')} done")
         clauses += ["no verdicts"] if "no verdict" in counts else []
     clauses += [f"{counts[word]} {word}" for word in ("failed", "unavailable", "not run") if word in counts]
     return "; ".join(clauses)

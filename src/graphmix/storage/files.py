@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphmix.errors import DataError, RunError
 from graphmix.files import require_plain, write_whole
+from graphmix.limits import as_size
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,8 +85,8 @@ def _check_room(path: Path, size: int) -> None:
     # Tensors are there twice for a moment; JSON takes some ten times its size when it is parsed.
     if size * (10 if path.suffix == ".json" else 2) > memory:
         raise RunError(
-            f"{path} has {size / 2**30:,.1f} GiB, too much for the {memory / 2**30:,.1f} GiB of memory here; if less "
-            "was written, it is damaged"
+            f"{path} has {as_size(size)}, too much for the {as_size(memory)} of memory here; if less was written, it "
+            "is damaged"
         )
 
 

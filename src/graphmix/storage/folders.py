@@ -18,6 +18,12 @@ CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
     "parts",
     "details.json",
 )
+# The files of a model's folder besides its parts; what was asked for is in CONFIG too.
+MODEL, CLASSIFIER, METRICS, PREDICTIONS = "model.json", "classifier.json", "metrics.json", "predictions.csv"
+# The report of any folder.
+PAGE = "report.html"
+# What `graphmix reproduce` keeps beside its records.
+CELLS, WORK = "cells", "work"
 
 
 def make_folder(folder: Path) -> None:
@@ -92,6 +98,12 @@ def check_run_folder(folder: Path) -> None:
     parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
     check_no_other_files(folder, () if parts else (PARTS,))
     check_can_be_made(folder)
+
+
+def check_results_folder(folder: Path) -> None:
+    """Raise RunError unless a folder for the records of experiments is there, or can be made."""
+    for part in (folder, folder / CELLS, folder / WORK):
+        check_can_be_made(part)
 
 
 def lacks_details(folder: Path) -> bool:

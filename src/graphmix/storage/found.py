@@ -1,21 +1,41 @@
-"""What is at a path, in words: for a command that was given another kind of folder or file than it needs."""
+"""What is at a path, in words: for a command that was given the wrong kind of folder or file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from graphmix.errors import RunError
 from graphmix.files import other_kind
 from graphmix.results.json_text import load
-from graphmix.storage.folders import CONFIG, DETAILS, RESULTS
+from graphmix.storage.folders import CLASSIFIER, CONFIG, DETAILS, METRICS, MODEL, RESULTS
 
-MODEL, CLASSIFIER = "model.json", "classifier.json"
+# What a report can show, for messages.
+REPORTABLE = "a model's or a run's folder, or the results of graphmix reproduce"
 # The JSON files of a model's or a run's folder.
-_OF_MODEL = (MODEL, CLASSIFIER, "metrics.json", "ids.json", "encoders.json")
+_OF_MODEL = (MODEL, CLASSIFIER, METRICS, "ids.json", "encoders.json")
 _OF_RUN = (RESULTS, CONFIG, DETAILS)
+
+
+def require_there(path: Path) -> None:
+    """Raise RunError if nothing is at the path of what a report is to show."""
+    if not path.exists():
+        raise RunError(f"{path} does not exist; give {REPORTABLE}")
 
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a model, of this or an older version."""
     return (folder / MODEL).is_file() or (folder / CLASSIFIER).is_file()
+
+
+def owner(path: Path) -> str | None:
+    """What a file is a part of: "model" or "run"; None if neither."""
+    if path.name in _OF_MODEL and is_model(path.parent):
+        return "model"
+    return "run" if path.name in _OF_RUN and (path.parent / CONFIG).exists() else None
+
+
+def is_of_fit(config: Mapping[str, object]) -> bool:
+    """Whether what a config.json holds was asked of a fit: only a fit lists the methods to try."""
+    return "wishes" in config
 
 
 def describe_place(path: Path) -> str:
@@ -34,7 +54,7 @@ def _describe_folder(folder: Path) -> str:
     if (folder / RESULTS).exists():
         return "it holds a run, which graphmix report shows; models come from graphmix fit"
     if (folder / CONFIG).exists():
-        if "wishes" in _content(folder / CONFIG):
+        if is_of_fit(_content(folder / CONFIG)):
             return (
                 f"it holds an unfinished fit and has no {MODEL} yet; the same graphmix fit with `resume` continues it"
             )
@@ -50,10 +70,8 @@ def _describe_folder(folder: Path) -> str:
 
 
 def _describe_file(path: Path) -> str:
-    if path.name in _OF_MODEL and is_model(path.parent):
-        return f"it is a file of a model; give the model's folder, {path.parent}"
-    if path.name in _OF_RUN and (path.parent / CONFIG).exists():
-        return f"it is a file of a run; give the run's folder, {path.parent}"
+    if whole := owner(path):
+        return f"it is a file of a {whole}; give the {whole}'s folder, {path.parent}"
     if path.suffix == ".json" and _is_record(_content(path)):
         return "it is a record of experiments, which graphmix report shows; models come from graphmix fit"
     return "it is a file"

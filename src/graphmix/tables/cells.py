@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmix.tables.patterns import NUMBER
 from graphmix.tables.table import Table
 
 # What programs write for a missing cell. As an id, these are ordinary names.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 # Larger numbers are mistakes or stand for "missing", and their squares would dominate the standard deviation.
 LARGEST = 1e30
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity)$"
+_NUMBER = rf"^{NUMBER}$|^[+-]?(?i:inf|infinity)$"
 _NUMBER_LIST = r"^\[[-+0-9.,eEinfaNIy\s]*\]$"
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
 

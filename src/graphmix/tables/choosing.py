@@ -11,8 +11,9 @@ from graphmix.tables.cells import as_numbers, is_list, is_text, number_lists, pr
 from graphmix.tables.kinds import CATEGORY, EMBEDDING, KINDS, NUMBER, TEXT, TOKENS, column_class
 from graphmix.tables.nodes import PARTS
 from graphmix.tables.numeric import are_numbers, differing_lengths, missing_words
-from graphmix.tables.table import Table, counted, quoted
+from graphmix.tables.table import Table, quoted
 from graphmix.tables.words import MOST_CATEGORIES
+from graphmix.text import counted
 
 # If more than this share of a column's values are different, it holds ids, names or text.
 DISTINCT = 0.9

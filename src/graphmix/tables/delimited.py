@@ -20,7 +20,8 @@ from graphmix.tables.layout import Layout, find_layout, is_enough
 from graphmix.tables.native import native_file
 from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import UTF8, Reading
-from graphmix.tables.table import Table, counted, one_line, shortened
+from graphmix.tables.table import Table, one_line, shortened
+from graphmix.text import counted
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 SMALL_BLOCK = 2**22

@@ -14,7 +14,8 @@ from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, has_header, no_header, quoted, shortened
+from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened
+from graphmix.text import counted
 
 WEIGHT = "weight"
 # Usual names of the two columns, the most likely first.
@@ -189,7 +190,7 @@ def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
 
 
 def check_not_end(table: Table, name: str | None, parameter: str, ends: tuple[str, str]) -> None:
-    """Raise DataError if a column with another role is called like an end, and the ends are called otherwise.
+    """Raise DataError if a column with another role has the name of an end, and the columns of the ends do not.
 
     Args:
         table: the table.

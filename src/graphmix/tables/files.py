@@ -95,14 +95,12 @@ def checksum(source: TableSource) -> str:
         OSError: the file cannot be read.
         DataError: the source is neither a path nor a table.
     """
-    digest = hashlib.sha256()
     if is_path(source):
         with Path(source).open("rb") as stream:
-            while block := stream.read(2**20):
-                digest.update(block)
-        return digest.hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     import pyarrow as pa
 
+    digest = hashlib.sha256()
     # Without metadata and in one piece: equal tables have equal checksums, whoever made them.
     table = to_arrow(source, "table").replace_schema_metadata(None).combine_chunks()
     with pa.ipc.new_stream(pa.PythonFile(_Hashing(digest), "w"), table.schema) as writer:

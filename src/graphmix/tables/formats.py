@@ -1,4 +1,4 @@
-"""Files of other formats than their names say, and formats that are not read: each named, with the way out."""
+"""Recognise files whose format is not what their name says, or is not supported, and say what to do."""
 
 import gzip
 import zlib
@@ -111,11 +111,11 @@ def refuse_other_format(path: Path, ending: str, is_gzipped: bool) -> None:
             return
         raise DataError(f"{path} contains {found.what}; unpack it, then {found.remedy}")
     if found is None and is_gzipped:
-        raise DataError(f"{path} is not a gzip file, whatever its name says; rename it without .gz")
+        raise DataError(f"{path} is not a gzip file, despite its name; rename it without .gz")
     if found is _GZIP and ending in PARQUET:
-        raise DataError(f"{path} is a gzip file, whatever its name says; unpack it")
+        raise DataError(f"{path} is a gzip file, despite its name; unpack it")
     if found is not None and not (found is _PARQUET and ending in PARQUET):
-        raise DataError(f"{path} is {found.what}, whatever its name says; {found.remedy}")
+        raise DataError(f"{path} is {found.what}, despite its name; {found.remedy}")
 
 
 def other_ending(path: Path, ending: str) -> str:

@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+from graphmix.tables.patterns import NUMBER
+
 # Cells looked at, and the share of them that must be like the name.
 _CELLS = 1000
 _SHARE = 0.9
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(NUMBER)
 _DIGITS = re.compile(r"[0-9]+")
 # Names are shorter than hashes and other ids of one length.
 _LONG = 12

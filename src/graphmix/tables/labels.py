@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_text, as_words, is_list, is_text, present
-from graphmix.tables.table import Table, counted, quoted, shortened
+from graphmix.tables.table import Table, quoted, shortened
+from graphmix.text import counted
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(

@@ -86,7 +86,7 @@ def _find_top(name: str, decoded: str, lines: list[str], ending: str) -> tuple[i
         return above, told[1], _first_cells(name, decoded, above, told[1])
     marked = next((number for number, line in enumerate(lines) if not line.startswith(_COMMENT)), len(lines))
     above = _next_filled(lines, marked) if marked else 0
-    # Only lines with a mark: they are no comments.
+    # Only lines with a mark: they are not comments.
     above = above if above < len(lines) else 0
     separator = _find_separator(name, lines[above:], ending)
     cells = _first_cells(name, decoded, above, separator)

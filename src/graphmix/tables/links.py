@@ -90,7 +90,7 @@ class Placed(NamedTuple):
     Attributes:
         ids: the ids of all users: known ones first, then new ones.
         ends: int64 `[2, links]`, places in `ids`.
-        spellings: for each end, the ids of links that are written otherwise than in `ids`, by the link's number.
+        spellings: for each end, the ids of links that are written differently from `ids`, by the link's number.
         notes: sentences for the user.
     """
 

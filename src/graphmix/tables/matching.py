@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.ids import FLOAT, Ids
-from graphmix.tables.table import Table, counted, quoted, shortened
+from graphmix.tables.table import Table, quoted, shortened
+from graphmix.text import counted
 
 Numbers = NDArray[np.int64]
 UNKNOWN = -1

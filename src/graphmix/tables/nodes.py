@@ -14,7 +14,8 @@ from graphmix.tables.headers import looks_like_cell
 from graphmix.tables.ids import TEXT, read_ids
 from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
-from graphmix.tables.table import NAMED, Table, counted, has_header, no_header, quoted, shortened, some_of
+from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened, some_of
+from graphmix.text import counted
 
 TRAIN, VAL, TEST = "train", "val", "test"
 PARTS = {

@@ -10,7 +10,8 @@ from graphmix.errors import DataError
 from graphmix.tables.cells import LARGEST, Lists, Numbers, as_numbers, first_other_than_list, is_list, number_lists
 from graphmix.tables.kinds import EMBEDDING, NUMBER, Encoded
 from graphmix.tables.stored import boolean, numbers, real, text
-from graphmix.tables.table import Table, counted, quoted
+from graphmix.tables.table import Table, quoted
+from graphmix.text import counted
 
 # At least this share of a number column's cells must be numbers; the other cells count as missing.
 NUMERIC = 0.95

@@ -50,7 +50,7 @@ def _with_whole_quotes(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         text = rest + piece
         kept = len(text.rstrip(b'"'))
-        # A separator before the quotes goes with them. A megabyte of quotes is no cell's end.
+        # A separator before the quotes goes with them. A megabyte of quotes does not end a cell.
         cut = max(kept - 1, 0) if len(text) - kept < _LONGEST_RUN else len(text)
         yield text[:cut]
         rest = text[cut:]

@@ -7,7 +7,7 @@ from typing import Any
 from graphmix.errors import DataError
 from graphmix.machine import is_out_of_memory
 from graphmix.tables.table import quoted
-from graphmix.text import clipped, visible
+from graphmix.text import name_for_screen
 
 SECONDS_A_DAY = 86_400
 _LONGEST_TYPE = 80
@@ -126,7 +126,7 @@ def _converted(field: Any, read: Callable[[str], Any]) -> tuple[Any, Any]:
 
 
 def _type_of(field: Any) -> str:
-    return f"its type is {visible(clipped(str(field.type), _LONGEST_TYPE))}"
+    return f"its type is {name_for_screen(str(field.type), _LONGEST_TYPE)}"
 
 
 def _is_usable(kind: Any) -> bool:

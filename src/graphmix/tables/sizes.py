@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
-from graphmix.limits import PIECE, Limits, as_size, check_count, check_gzip, gzip_pieces
+from graphmix.limits import PIECE, Limits, as_size, check_count, check_gzip, gzip_pieces, how_to_raise
 from graphmix.tables.checked_text import is_gzipped
-from graphmix.tables.table import Table, shortened
+from graphmix.tables.table import Table, quoted
 
 # No row of a text file is shorter: a letter and a line break.
 _SHORTEST_ROW = 2
@@ -56,7 +56,7 @@ def check_table_size(table: Table, limit: Limits) -> None:
 def large_cell(column: str, size: int, limit: Limits) -> str:
     """Say that a cell is too large."""
     return (
-        f"a cell of column {shortened(column)} has {as_size(size)}, and the limit is {as_size(limit.cell)}; shorten it "
+        f"a cell of column {quoted(column)} has {as_size(size)}, and the limit is {as_size(limit.cell)}; shorten it "
         f"or raise the limit with `limit` cell={size}"
     )
 
@@ -88,8 +88,8 @@ class _RowCount:
         # Windows ends a line with both. The first line is the header.
         if max(self._breaks.values()) - 1 > self._limit.rows:
             raise DataError(
-                f"{self._path} has more than {self._limit.rows:,} rows, the limit; if that is right, raise it with "
-                f"`limit` rows={4 * self._limit.rows}"
+                f"{self._path} has more than {self._limit.rows:,} rows, the limit; "
+                f"{how_to_raise('rows', 4 * self._limit.rows)}"
             )
         return True
 

@@ -123,11 +123,6 @@ def some_of(items: list[str], most: int = 20) -> str:
     return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: `1 row`, `2,500 rows`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def shortened(cell: object) -> str:
     """Quote a cell for a message; a long one is cut."""
     text = str(cell)

@@ -22,7 +22,8 @@ from graphmix.tables.cells import (
 )
 from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, Encoded
 from graphmix.tables.stored import boolean, distinct, numbers, text
-from graphmix.tables.table import Table, counted, quoted
+from graphmix.tables.table import Table, quoted
+from graphmix.text import counted
 
 MOST_CATEGORIES = 100
 MOST_WORDS = 20_000

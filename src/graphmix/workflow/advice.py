@@ -11,7 +11,7 @@ from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut
-from graphmix.results.wording import plural
+from graphmix.text import counted
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
 from graphmix.workflow.ensemble import Ensemble
@@ -78,7 +78,7 @@ def advise(
 def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
     """Say how often the two networks are right, so that a reader knows what their contradiction is worth."""
     gnn_right, fcn_right = (f"{100 * held.right.mean():.0f} %" for held in (gnn, fcn))
-    labels = plural(len(gnn.labels), "held-out label")
+    labels = counted(len(gnn.labels), "held-out label")
     return f"of {labels} the GNN predicts {gnn_right} correctly, and the features alone {fcn_right}"
 
 

@@ -13,8 +13,8 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.sparse import SparseMatrix
 from graphmix.tables.choosing import choose_kinds
 from graphmix.tables.encoders import Encoders
-from graphmix.tables.table import Table
-from graphmix.text import clipped, visible
+from graphmix.tables.table import Table, some_of
+from graphmix.text import name_for_screen
 from graphmix.workflow.columns import Columns
 
 # Features are stored as a dense matrix if a larger share than this is not zero.
@@ -75,7 +75,5 @@ def _listed(kinds: Mapping[str, str]) -> str:
     named = []
     for kind in dict.fromkeys(kinds.values()):
         columns = [name for name, found in kinds.items() if found == kind]
-        more = len(columns) - _NAMED
-        shown = ", ".join(visible(clipped(name, _LONGEST)) for name in columns[:_NAMED])
-        named.append(shown + (f" and {more:,} more" if more > 0 else "") + f" ({kind})")
+        named.append(f"{some_of([name_for_screen(name, _LONGEST) for name in columns], _NAMED)} ({kind})")
     return f"features: {'; '.join(named)}"

@@ -11,6 +11,7 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
+from graphmix.storage.folders import PREDICTIONS
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.tables.table import quoted
 from graphmix.training import Config
@@ -24,7 +25,7 @@ from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
 from graphmix.workflow.output import formula_notes
-from graphmix.workflow.places import NOTED, PREDICTIONS, check_predictions, write_predictions
+from graphmix.workflow.places import NOTED, check_predictions, write_predictions
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem

@@ -27,6 +27,11 @@ from graphmix.results.describe import versions
 from graphmix.results.json_text import load
 from graphmix.storage.files import write_json
 from graphmix.storage.folders import (
+    CONFIG,
+    METRICS,
+    MODEL,
+    PREDICTIONS,
+    WEIGHTS,
     check_can_be_made,
     check_no_links,
     check_no_other_files,
@@ -34,10 +39,8 @@ from graphmix.storage.folders import (
     make_folder,
 )
 from graphmix.storage.lock import locked
-from graphmix.workflow.places import ASKED, PREDICTIONS
 
-MODEL, METRICS = "model.json", "metrics.json"
-TENSORS = ("weights.safetensors", "graph.safetensors", "heldout.safetensors")
+TENSORS = (WEIGHTS, "graph.safetensors", "heldout.safetensors")
 TEXTS = ("encoders.json", "ids.json")
 NEEDED = (*TENSORS, *TEXTS)
 
@@ -66,8 +69,8 @@ def begin(
             # Once more: another process may have begun since the first check.
             check_folder(folder, asked, resume=resume)
             with _removed_unless_trained(folder):
-                if not (folder / ASKED).exists():
-                    write_json(folder / ASKED, asked | (noted or {}))
+                if not (folder / CONFIG).exists():
+                    write_json(folder / CONFIG, asked | (noted or {}))
                 yield
     finally:
         for each in new:
@@ -84,7 +87,7 @@ def _removed_unless_trained(folder: Path) -> Iterator[None]:
     except Exception:
         if not (folder / MODEL).exists() and not any(folder.glob("candidates/**/*.safetensors")):
             shutil.rmtree(folder / "candidates", ignore_errors=True)
-            for name in (ASKED, PREDICTIONS, METRICS, *NEEDED):
+            for name in (CONFIG, PREDICTIONS, METRICS, *NEEDED):
                 (folder / name).unlink(missing_ok=True)
         raise
 
@@ -101,7 +104,7 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         RunError: the folder holds something else.
     """
     check_no_links(folder)
-    if not (folder / ASKED).exists():
+    if not (folder / CONFIG).exists():
         check_no_other_files(folder)
         check_can_be_made(folder)
         return
@@ -111,6 +114,6 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         raise RunError(f"{folder} holds an unfinished fit; use `resume` to continue it, or choose another `out`")
     if asked is None:
         return
-    different = first_difference(load(folder / ASKED), asked)
+    different = first_difference(load(folder / CONFIG), asked)
     if different is not None:
         raise RunError(f"{folder} holds another fit, with other {different}; choose another `out`")

@@ -4,13 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from graphmix.tables.patterns import NUMBER
+
 _SIGNS = "=+@＝＋－＠\\-"
 _SIGN = re.compile(f"[{_SIGNS}]")
 # A spreadsheet may split a cell where another locale, or another program, separates cells. What it skips before a
 # formula is skipped here too.
 _BLANK = r'[^\S\t\r\n]|["\x00-\x08\x0e-\x1f\u200b-\u200f\u2060\ufeff]'
 _PIECE = re.compile(rf"(^|[;,\t\r\n])((?:{_BLANK})*+)(?=[{_SIGNS}])([^;,\t\r\n]*)")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(NUMBER)
 _QUOTED = re.compile(r'[",\t\r\n]')
 # Skipped by some programs, which then see what follows as the beginning of the cell.
 _SKIPPED = ("\t", "\r", "\n")

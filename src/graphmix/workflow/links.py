@@ -20,7 +20,8 @@ from graphmix.tables.links import LinkTable, Spellings, place_users, read_labele
 from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import read_nodes
 from graphmix.tables.stored import is_text
-from graphmix.tables.table import Table, counted, quoted
+from graphmix.tables.table import Table, quoted
+from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
@@ -43,7 +44,7 @@ class LinkProblem(Problem):
         link_encoders: what turned columns of the links into features; None if no column is a feature.
         user_encoders: what turned columns of the users into features; None without such columns.
         user_x: float32 `[users, width]`, the features of the users; None without such columns.
-        spellings: for each end, the ids of links that are written otherwise than the user's, by the link's number.
+        spellings: for each end, the ids of links that are written differently from the user's, by the link's number.
     """
 
     task: ClassVar[str] = "links"

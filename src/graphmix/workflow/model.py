@@ -20,7 +20,7 @@ from graphmix.results.reader import read_file
 from graphmix.results.writer import to_json
 from graphmix.storage.description import is_description, read_description
 from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
-from graphmix.storage.folders import check_no_links, check_no_other_files, make_folder
+from graphmix.storage.folders import CLASSIFIER, METRICS, MODEL, check_no_links, check_no_other_files, make_folder
 from graphmix.storage.found import describe_place, is_model
 from graphmix.storage.lock import LOCK, locked
 from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
@@ -29,7 +29,7 @@ from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
 from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import METRICS, MODEL, NEEDED, TENSORS, TEXTS
+from graphmix.workflow.folder import NEEDED, TENSORS, TEXTS
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import stored_problem
@@ -211,7 +211,7 @@ def load_model(folder: Path | str) -> TableModel:
         RunError: there is no model, it was written by a newer version, or a file is missing or damaged.
     """
     folder = Path(folder)
-    old = not (folder / MODEL).is_file() and (folder / old_classifier.DESCRIPTION).is_file()
+    old = not (folder / MODEL).is_file() and (folder / CLASSIFIER).is_file()
     described = old_classifier.describe(folder) if old else _describe(folder)
     try:
         parts = old_classifier.read(folder, described) if old else _read(folder, described)
@@ -275,7 +275,7 @@ def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, 
 def _open(folder: Path) -> None:
     """Make a folder to save into, unless it holds other files than those of a saved model."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    ours = is_description(folder / MODEL) or is_description(folder / old_classifier.DESCRIPTION)
+    ours = is_description(folder / MODEL) or is_description(folder / CLASSIFIER)
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
     # Other programs call files so too. They are ours beside a description, or beside the lock of a killed save.
     allowed = (MODEL, METRICS, *own) if ours else own if LOCK in names else ()

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError, DataError
-from graphmix.results.wording import plural
 from graphmix.sparse import Chain
+from graphmix.text import counted
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -127,7 +127,9 @@ def _reason(graph: Graph, probabilities: Floats, informed: Mask, near: Mask, nod
     unsure = int((informed & _unsure(probabilities)).sum())
     own, clear = _own_class(graph, probabilities[node])
     if count:
-        start = f"its label informs {plural(count, thing)} within two steps that {'has' if count == 1 else 'have'} none"
+        start = (
+            f"its label informs {counted(count, thing)} within two steps that {'has' if count == 1 else 'have'} none"
+        )
     else:
         start = f"its label informs no other {thing}: none within two steps lacks one"
     gains = [f"{unsure} {'is' if unsure == 1 else 'are'} unsure (below {_UNSURE:.0%})"] if unsure else []

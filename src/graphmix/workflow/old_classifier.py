@@ -8,11 +8,11 @@ from torch import Tensor
 
 from graphmix.storage.description import read_description
 from graphmix.storage.files import parse_tensors, tensors_under
+from graphmix.storage.folders import CLASSIFIER
 from graphmix.storage.parts import read_parts
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions
 
-DESCRIPTION = "classifier.json"
 _FORMAT = 1
 _TENSORS = re.compile(r"tensors-[0-9a-f]{16}\.safetensors")
 _ESTIMATOR = ("parameters", "classes", "type_of_classes", "feature_names")
@@ -20,7 +20,7 @@ _ESTIMATOR = ("parameters", "classes", "type_of_classes", "feature_names")
 
 def owns(name: str) -> bool:
     """Whether a file name is one of such a folder's."""
-    return name == DESCRIPTION or _TENSORS.fullmatch(name) is not None
+    return name == CLASSIFIER or _TENSORS.fullmatch(name) is not None
 
 
 def remove(folder: Path) -> None:
@@ -32,7 +32,7 @@ def remove(folder: Path) -> None:
 
 def describe(folder: Path) -> dict[str, Any]:
     """Read what such a folder holds, in the form of a model.json."""
-    old = read_description(folder / DESCRIPTION, _FORMAT, "a classifier")
+    old = read_description(folder / CLASSIFIER, _FORMAT, "a classifier")
     classes = old.get("classes")
     return old | {
         "task": "nodes",

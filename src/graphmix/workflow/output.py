@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from graphmix.errors import ConfigError, RunError
-from graphmix.files import write_whole
+from graphmix.errors import ConfigError
+from graphmix.storage.files import write_bytes
 from graphmix.tables.ids import id_text
-from graphmix.tables.table import counted
+from graphmix.text import counted
 from graphmix.workflow.formulas import count_formulas, escape
 
 ENDINGS = (".csv", ".tsv", ".parquet")
@@ -60,15 +60,12 @@ class OutputTable:
             escape_formulas: whether text that a spreadsheet would run gets an apostrophe before it; in CSV and TSV.
 
         Raises:
-            ConfigError: the ending is none of these.
+            ConfigError: the ending is not one of these.
             RunError: the file cannot be written.
         """
         path = Path(path)
         check_ending(path)
-        try:
-            write_whole(path, self.content(path, escape_formulas=escape_formulas))
-        except OSError as error:
-            raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        write_bytes(path, self.content(path, escape_formulas=escape_formulas))
 
     def content(self, path: Path, *, escape_formulas: bool = False) -> bytes:
         """Return what `write` would write to a file."""

@@ -6,10 +6,11 @@ from pathlib import Path
 from graphmix.errors import RunError
 from graphmix.files import check_output
 from graphmix.results.json_text import load
+from graphmix.storage.files import write_bytes
+from graphmix.storage.folders import CONFIG, PAGE, PREDICTIONS
 from graphmix.workflow.options import FitOptions
 from graphmix.workflow.output import OutputTable, check_ending
 
-ASKED, PREDICTIONS, REPORT = "config.json", "predictions.csv", "report.html"
 # What a fit notes in its config.json about where its predictions go.
 NOTED = "predictions"
 
@@ -57,27 +58,27 @@ def check_predictions(
 
 
 def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> None:
-    """Write the predictions of a fit; a file that came up at their place since it began is not replaced.
+    """Write the predictions of a fit; a file that appeared at their place since the fit began is not replaced.
 
     Raises:
-        RunError: the file holds something else than these predictions, or cannot be written.
+        RunError: the file holds something other than these predictions, or cannot be written.
     """
     content = table.content(path, escape_formulas=options.escape_formulas)
     if options.predictions is not None and not options.force and path.exists() and path.read_bytes() != content:
         raise RunError(
             f"{path} holds something else than the predictions of this fit; move it, or use `force` to replace it"
         )
-    table.write(path, escape_formulas=options.escape_formulas)
+    write_bytes(path, content)
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Return the files of a model's folder that no other result may replace; the fit's predictions and page may go."""
-    return [path for path in folder.iterdir() if path.name not in (PREDICTIONS, REPORT)]
+    """Return the files of a model's folder that no result may replace: all but the fit's predictions and report."""
+    return [path for path in folder.iterdir() if path.name not in (PREDICTIONS, PAGE)]
 
 
 def _noted(folder: Path) -> str | None:
-    """The file that a fit was to write its predictions to when it began: it did not exist then, or was to go."""
-    if not (folder / ASKED).exists():
+    """The file for the predictions that a fit noted when it began; it did not exist then, or was to be replaced."""
+    if not (folder / CONFIG).exists():
         return None
-    noted = load(folder / ASKED).get(NOTED)
+    noted = load(folder / CONFIG).get(NOTED)
     return noted if isinstance(noted, str) else None

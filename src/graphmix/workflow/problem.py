@@ -20,8 +20,7 @@ from graphmix.errors import DataError
 from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
 from graphmix.tables.stored import is_text, text
-from graphmix.tables.table import counted
-from graphmix.text import visible
+from graphmix.text import counted, visible
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.rows import Rows, check_rows, values
 

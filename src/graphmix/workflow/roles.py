@@ -8,7 +8,8 @@ from graphmix.tables.encoders import Encoders
 from graphmix.tables.labels import label_copies, label_notes
 from graphmix.tables.links import LinkTable
 from graphmix.tables.nodes import NodeTable, check_classes
-from graphmix.tables.table import Table, counted, quoted, some_of
+from graphmix.tables.table import Table, quoted, some_of
+from graphmix.text import counted
 
 # How many unused columns a sentence names.
 _NAMED = 8

@@ -84,6 +84,6 @@ def stored_columns(described: Any, own: Sequence[str | None], usual: Sequence[st
 
 
 def check_rows(rows: Rows) -> None:
-    """Raise ValueError unless stored ids are of the types that they are said to be of."""
+    """Raise ValueError unless stored ids match their stored types."""
     for ids in rows.values():
         check_stored(ids.texts, ids.kind)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from graphmix.data.datasets.npy import check_member, read_array
 from graphmix.errors import DataError
 from graphmix.files import require_plain
-from graphmix.limits import USUAL, Limits, check_count, check_unpacked
+from graphmix.limits import USUAL, Limits, check_count, check_unpacked, how_to_raise
 
 # The two records at the end of an archive, the second for large ones. Each has a mark, and at these places, with so
 # many bytes, the number of members and the size of the directory. Behind them are 20 bytes and a comment at the most.
@@ -89,7 +89,7 @@ def _check_directory(file: IO[bytes], name: str, limit: Limits) -> int:
         if length > limit.members * _ENTRY_BYTES:
             raise DataError(
                 f"{name} has a directory of {length:,} bytes, which is too large for the limit of {limit.members:,} "
-                f"members; if that is right, raise it with `limit` members={-(-length // _ENTRY_BYTES)}"
+                f"members; {how_to_raise('members', -(-length // _ENTRY_BYTES))}"
             )
     file.seek(0)
     return size
