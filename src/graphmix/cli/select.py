@@ -38,7 +38,7 @@ from graphmix.results.commands import option
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.wording import spread
 from graphmix.results.writer import to_json
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import check_can_be_made, check_results_folder
 from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs
@@ -86,6 +86,7 @@ def select(
     )
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
+    check_results_folder(folder)
     for part in (folder, folder / "cells", folder / "work"):
         check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.

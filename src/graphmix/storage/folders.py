@@ -18,6 +18,7 @@ CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
     "parts",
     "details.json",
 )
+_MODEL = "model.json"
 
 
 def make_folder(folder: Path) -> None:
@@ -87,11 +88,24 @@ def check_run_folder(folder: Path) -> None:
     if (folder / RESULTS).exists():
         raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
     check_no_links(folder)
+    _check_no_model(folder)
     if (folder / CONFIG).exists():
         return
     parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
     check_no_other_files(folder, () if parts else (PARTS,))
     check_can_be_made(folder)
+
+
+def check_results_folder(folder: Path) -> None:
+    """Raise RunError if a folder for several results is that of a model or a run; before anything slow begins."""
+    _check_no_model(folder)
+    if (folder / CONFIG).exists():
+        raise RunError(f"{folder} holds a run; choose another `out`")
+
+
+def _check_no_model(folder: Path) -> None:
+    if (folder / _MODEL).exists():
+        raise RunError(f"{folder} holds a model; choose another `out`")
 
 
 def lacks_details(folder: Path) -> bool:

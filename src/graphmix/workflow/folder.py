@@ -27,6 +27,7 @@ from graphmix.results.describe import versions
 from graphmix.results.json_text import load
 from graphmix.storage.files import write_json
 from graphmix.storage.folders import (
+    RESULTS,
     check_can_be_made,
     check_no_links,
     check_no_other_files,
@@ -105,6 +106,8 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         check_no_other_files(folder)
         check_can_be_made(folder)
         return
+    if (folder / RESULTS).exists():
+        raise RunError(f"{folder} holds a run, not a fit; choose another `out`")
     if not resume:
         if (folder / MODEL).exists():
             raise RunError(f"{folder} holds a finished model; choose another `out`")
