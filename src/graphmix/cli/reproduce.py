@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.board import Board, verdict_tables
 from graphmix.cli.busy import busy
@@ -18,7 +19,7 @@ from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec, load_spec, names
 from graphmix.results.record import CellResult
 from graphmix.results.wording import tally
-from graphmix.storage.folders import check_can_be_made
+from graphmix.storage.folders import check_can_be_made, check_results_folder
 
 ALL = "all"
 
@@ -57,6 +58,7 @@ def reproduce(
         raise ConfigError("name a table or figure, or all; `graphmix reproduce --list` shows them")
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
+    check_results_folder(out)
     for part in (out, out / "cells", out / "work"):
         check_can_be_made(part)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
@@ -106,7 +108,8 @@ def _listing() -> Table:
         table.add_column(column, justify="right")
     for spec in map(load_spec, names()):
         cells = [cell for cell in plan(spec, Asked()) if cell.method is not None]
-        table.add_row(spec.name, f"{spec.title}\n[dim]{spec.source}[/dim]", str(len(cells)), str(spec.trials))
+        what = Text.assemble(f"{spec.title}\n", (spec.source, "dim"))
+        table.add_row(spec.name, what, str(len(cells)), str(spec.trials))
     return table
 
 
