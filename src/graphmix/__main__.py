@@ -5,10 +5,19 @@ import _signal  # type: ignore[import-not-found]
 import os
 import sys
 
-if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-    _signal.signal(_signal.SIGINT, lambda number, frame: os._exit(130))
 
-from graphmix.cli.interrupts import INTERRUPTED, exit_at_start
+def _end(number: int, frame: object) -> None:
+    # As `graphmix.cli.interrupts.end`, which is not imported yet.
+    try:
+        os.write(2, b"graphmix: interrupted\n")
+    finally:
+        os._exit(130)
+
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _end)
+
+from graphmix.cli.interrupts import INTERRUPTED, end, exit_at_start  # noqa: E402
 
 
 def run() -> None:
@@ -27,7 +36,7 @@ def run() -> None:
             sys.exit(INTERNAL)
         run_app()
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        end(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -198,6 +198,20 @@ def test_runs_and_experiments_leave_folders_of_others_alone(place):
     unchanged(place, before)
 
 
+def test_every_command_says_what_the_folder_of_another_holds(place):
+    before = tree(place)
+    small = ["--trials", 2, "--epochs", 2, "--out"]
+    select = ["select", "synthetic", "--alphas", "0", "--gammas", "0"]
+    for command in (["train", "synthetic"], select, ["reproduce", "theorem"]):
+        refused(graphmix(*command, *small, "model", cwd=place), "model holds a model; choose another --out")
+    for command in (select, ["reproduce", "theorem"]):
+        refused(graphmix(*command, *small, "run", cwd=place), "run holds a run; choose another --out")
+    tables = ["--nodes", "n.csv", "--edges", "e.csv", "--label", "topic"]
+    for resume in ([], ["--resume"]):
+        refused(graphmix("fit", *tables, "-o", "run", *resume, cwd=place), "run holds a run, not a fit")
+    unchanged(place, before)
+
+
 def test_predictions_and_models_saved_from_python(place):
     from graphmix import FitOptions, fit_tables, load_model
 

@@ -17,6 +17,8 @@ def test_the_list_names_every_table_and_figure(tmp_path):
     result = graphmix("reproduce", "--list", cwd=tmp_path)
     assert result.returncode == 0
     assert all(name in result.stdout for name in names())
+    assert "Table 1" in result.stdout
+    assert "[dim]" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,13 @@ def test_utf_16_with_a_mark_is_named(write):
         read_table(write("a,b\n1,2\n".encode("utf-16")))
 
 
+def test_utf_32_is_not_taken_for_utf_16(write):
+    path = write("a,b\n1,2\n".encode("utf-32"))
+    with pytest.raises(DataError, match=r"begins like UTF-32: set `encoding` to utf-32$"):
+        read_table(path)
+    assert list(read_table(path, reading=Reading("utf-32")).columns) == ["a", "b"]
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
 def test_what_is_not_a_plain_file_is_refused_at_once(tmp_path, name, monkeypatch):
     os.mkfifo(tmp_path / name)

@@ -123,10 +123,15 @@ def test_columns_that_cannot_be_ids(cells, parts):
         assert part in str(raised.value)
 
 
+def test_infinity_is_no_id():
+    with pytest.raises(DataError, match=r"^row 2 of nodes: id inf in column 'id' is no number; correct it$"):
+        read_nodes(pa.table({"id": [1.0, math.inf]}))
+
+
 def test_an_unusable_end_is_not_replaced_by_another_column():
     from graphmix.tables.edges import read_edges
 
-    with pytest.raises(DataError, match="column 'source' cannot be used: its type is binary"):
+    with pytest.raises(DataError, match=r"column 'source' cannot be used: its type is binary; store it as text$"):
         read_edges(pa.table({"source": pa.array([b"a"]), "target": ["b"], "other": ["c"]}))
 
 

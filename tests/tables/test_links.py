@@ -119,7 +119,7 @@ def test_unknown_ids_can_be_ignored(edges):
 
 
 def test_a_point_and_zero_after_whole_numbers_does_not_matter(edges):
-    note = "edges.csv: ids like 12.0 are read as 12 to match the ids of the nodes"
+    note = "edges.csv: ids like 12.0 and 12 are taken as the same where that matches the ids of the nodes"
     found = match(["1", "2", "x"], edges("s,t\n1.0,2\n2.0,x\n"))
     assert found.pairs.tolist() == [[0, 1], [1, 2]]
     assert found.notes[0] == note

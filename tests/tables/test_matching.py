@@ -74,7 +74,7 @@ def test_an_exact_end_is_kept_where_another_needs_a_form():
     assert matched.pairs.tolist() == [[0, 1, 2], [1, 2, 3]]
     assert matched.notes[:2] == (
         "edges: ids are read without outer spaces where that matches the ids of the nodes",
-        "edges: ids like 12.0 are read as 12 to match the ids of the nodes",
+        "edges: ids like 12.0 and 12 are taken as the same where that matches the ids of the nodes",
     )
 
 

@@ -129,3 +129,11 @@ def test_many_classes_are_fine_while_each_has_labels():
     ]
     (note,) = check_classes([f"c{number}" for number in range(7)] + ["x"] * 9, "here")
     assert note.endswith("on: 'c0', 'c1', 'c2', 'c3', 'c4' and 2 more")
+
+
+def test_a_class_that_is_a_word_for_missing_is_named():
+    ending = "'NA' is taken as missing: rename it if it is a class$"
+    with pytest.raises(DataError, match=f"^here has one class only, 'a'; at least two are needed; {ending}"):
+        check_classes(["a", None], "here", {"NA"})
+    with pytest.raises(DataError, match=f"^here has no label at all; label some nodes of every class; {ending}"):
+        check_classes([None, None], "here", {"NA"})

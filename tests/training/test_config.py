@@ -63,7 +63,7 @@ def test_the_appendix_by_dataset_and_backbone():
         ({"alpha": -0.1}, "`alpha` must be at least 0, not -0.1"),
         ({"gamma": -1.0}, "`gamma` must be at least 0"),
         ({"temperature": 0.0}, "`temperature` must be above 0, not 0.0"),
-        ({"perturbations": 0}, "`perturbations` must be at least 1, not 0"),
+        ({"perturbations": 0}, "`perturbations` must be at least 1 and at most 100000, not 0"),
         ({"input_dropout": 1.0}, "`input_dropout` must be at least 0 and below 1, not 1.0"),
         ({"hidden_dropout": -0.5}, "`hidden_dropout` must be at least 0 and below 1"),
         ({"learning_rate": 0.0}, "`learning_rate` must be above 0"),

@@ -83,3 +83,15 @@ def test_a_split_for_each_of_many_trials_is_refused_before_it_is_drawn():
     graph, _ = synthetic()
     with pytest.raises(DataError, match=r"1,000,000,000 splits of 1,000 nodes need at least .* lower `trials`"):
         make_split("5-per-class", graph, range(10**9))
+
+
+def test_passes_without_end_are_refused():
+    with pytest.raises(ConfigError, match="at most 100000, not 1000000000"):
+        Config(perturbations=10**9)
+
+
+def test_more_draws_than_memory_holds_are_refused(monkeypatch):
+    graph, split = synthetic()
+    monkeypatch.setattr(devices, "free_memory", lambda _: 16 * GIB)
+    with pytest.raises(ConfigError, match=r"of memory, .*; lower `unlabeled`$"):
+        fit(graph, split, Config(unlabeled=10**9, trials=2, epochs=2))

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
+INTERRUPTED_LINE = b"graphmix: interrupted\n"
 
 
 # Whether a command runs: its options are parsed, and it is not done.
@@ -58,11 +59,14 @@ def always_raised() -> Iterator[None]:
 
 
 def end(code: int) -> NoReturn:
-    """End the process at once; what is printed already still appears."""
+    """End the process at once, after Ctrl-C with a line that says so; what is printed already still appears."""
     for stream in (sys.stdout, sys.stderr):
         # It may be closed, be in the middle of a write, or fail: nothing of that matters any more.
         with contextlib.suppress(Exception):
             stream.flush()
+    if code == INTERRUPTED:
+        with contextlib.suppress(OSError):
+            os.write(2, INTERRUPTED_LINE)
     os._exit(code)
 
 

@@ -70,7 +70,7 @@ def run() -> NoReturn:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
+        _fail("interrupted", INTERRUPTED)
     except OutputLost as error:
         _fail(str(error), 1)
     except GraphMixError as error:

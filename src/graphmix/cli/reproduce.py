@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.board import Board, verdict_tables
 from graphmix.cli.busy import busy
@@ -105,7 +106,8 @@ def _listing() -> Table:
         table.add_column(column, justify="right")
     for spec in map(load_spec, names()):
         cells = [cell for cell in plan(spec, Asked()) if cell.method is not None]
-        table.add_row(spec.name, f"{spec.title}\n[dim]{spec.source}[/dim]", str(len(cells)), str(spec.trials))
+        what = Text.assemble(f"{spec.title}\n", (spec.source, "dim"))
+        table.add_row(spec.name, what, str(len(cells)), str(spec.trials))
     return table
 
 

@@ -93,6 +93,7 @@ def check_run_folder(folder: Path) -> None:
     if (folder / RESULTS).exists():
         raise RunError(f"{folder} holds a finished run; choose another `out` or delete it")
     check_no_links(folder)
+    _check_no_model(folder)
     if (folder / CONFIG).exists():
         return
     parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
@@ -101,9 +102,17 @@ def check_run_folder(folder: Path) -> None:
 
 
 def check_results_folder(folder: Path) -> None:
-    """Raise RunError unless a folder for the records of experiments is there, or can be made."""
+    """Raise RunError if a folder for the records of experiments cannot be made, or is that of a model or a run."""
+    _check_no_model(folder)
+    if (folder / CONFIG).exists():
+        raise RunError(f"{folder} holds a run; choose another `out`")
     for part in (folder, folder / CELLS, folder / WORK):
         check_can_be_made(part)
+
+
+def _check_no_model(folder: Path) -> None:
+    if (folder / MODEL).exists():
+        raise RunError(f"{folder} holds a model; choose another `out`")
 
 
 def lacks_details(folder: Path) -> bool:

@@ -146,6 +146,8 @@ class CheckedText:
     def _undecodable(self, error: UnicodeDecodeError) -> str:
         line = self._line_at(error.object, error.start)
         found = f"{self.path.name} line {line} is not {self.encoding}: {error.reason}"
+        if error.object.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return f"{found}; the file begins like UTF-32: set `encoding` to utf-32"
         if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return f"{found}; the file begins like UTF-16: set `encoding` to utf-16"
         return f"{found}; for an old file, or one saved by Excel on Windows, set `encoding` to latin-1"

@@ -4,6 +4,7 @@ An id is text exactly as it is in the table, spaces included. Numbers are compar
 the integer 7, the decimal 7.00 and the floating-point number 7.0 are all the id `7`.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -121,6 +122,8 @@ def _float_texts(table: Table, name: str, column: Any) -> Any:
     values = column.cast(pa.float64()).to_pylist()
     limit = _EXACT_BELOW[bits]
     for row, value in enumerate(values):
+        if value is not None and math.isinf(value):
+            raise DataError(f"{table.where(row)}: id {value!r} in column {quoted(name)} is no number; correct it")
         if value is not None and abs(value) >= limit:
             raise DataError(
                 f"{table.where(row)}: id {value!r} in column {quoted(name)} is a floating-point number of {bits} bits, "

@@ -48,6 +48,17 @@ def label_notes(table: Table, name: str) -> list[str]:
     return notes
 
 
+def missing_words(table: Table, name: str) -> Counter[str]:
+    """Count the words such as `NA` in a column of labels that count as a missing label; not the empty cells."""
+    import pyarrow.compute as pc
+
+    column = table.column(name)
+    if not is_text(column):
+        return Counter()
+    text = as_text(column)
+    return Counter(word for word in text.filter(pc.is_null(present(text))).to_pylist() if word)
+
+
 def kind_of_labels(labels: Iterable[str]) -> str:
     """Say what labels are if they are not names: `numbers from 1990 to 2020`; "" if they are names."""
     labels = list(labels)
@@ -106,16 +117,9 @@ def _agreeing(column: Any, labeled: NDArray[np.int64], classes: NDArray[np.int64
 
 def _missing_notes(table: Table, name: str) -> list[str]:
     """Note words such as `NA` that count as a missing label; empty cells need no note."""
-    import pyarrow.compute as pc
-
-    column = table.column(name)
-    if not is_text(column):
-        return []
-    text = as_text(column)
-    words = Counter(word for word in text.filter(pc.is_null(present(text))).to_pylist() if word)
     return [
         f"column {quoted(name)}: {counted(count, 'label')} {word!r} taken as missing; rename it if it is a class"
-        for word, count in sorted(words.items())
+        for word, count in sorted(missing_words(table, name).items())
     ]
 
 

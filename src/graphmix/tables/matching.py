@@ -86,7 +86,7 @@ def plain(texts: Any) -> Any:
 
 _FORMS: tuple[tuple[Callable[[Any], Any], str], ...] = (
     (trimmed, "ids are read without outer spaces where that matches the ids of the nodes"),
-    (plain, "ids like 12.0 are read as 12 to match the ids of the nodes"),
+    (plain, "ids like 12.0 and 12 are taken as the same where that matches the ids of the nodes"),
 )
 
 

@@ -111,8 +111,13 @@ def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
     return frozenset(named)
 
 
-def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
+def check_classes(labels: Sequence[str | None], where: str, missing: Collection[str] = ()) -> list[str]:
     """Check that a classifier can learn from labels `[rows]`, None where unlabeled; messages begin with `where`.
+
+    Args:
+        labels: the labels.
+        where: their place.
+        missing: words such as `NA` that were taken as missing, though one may be a class.
 
     Returns:
         Notes on classes with a single label.
@@ -122,10 +127,11 @@ def check_classes(labels: Sequence[str | None], where: str) -> list[str]:
     """
     sizes = Counter(label for label in labels if label is not None)
     labeled = sum(sizes.values())
+    hint = "".join(f"; {word!r} is taken as missing: rename it if it is a class" for word in sorted(missing)[:1])
     if not labeled:
-        raise DataError(f"{where} has no label at all; label some nodes of every class")
+        raise DataError(f"{where} has no label at all; label some nodes of every class{hint}")
     if len(sizes) == 1:
-        raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed")
+        raise DataError(f"{where} has one class only, {shortened(next(iter(sizes)))}; at least two are needed{hint}")
     if _LABELS_A_CLASS * len(sizes) > labeled and labeled > _LABELS_A_CLASS**2:
         kind = kind_of_labels(sizes)
         raise DataError(

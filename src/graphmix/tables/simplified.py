@@ -68,7 +68,7 @@ def simplified_columns(
         try:
             return convert(name)
         except _CannotConvertError as error:
-            raise DataError(f"{table}: column {quoted(name)} cannot be used: {error}") from error
+            raise DataError(f"{table}: column {quoted(name)} cannot be used: {error}; store it as text") from error
 
     columns = _OnDemand(convert_later)
     ignored: dict[str, str] = {}

@@ -78,7 +78,9 @@ class Table:
             DataError: there is no such column, or its type cannot be used.
         """
         if name in self.ignored:
-            raise DataError(f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}")
+            raise DataError(
+                f"{self.name}: column {quoted(name)} cannot be used: {self.ignored[name]}; store it as text"
+            )
         if name not in self.columns:
             raise DataError(f"{self.name} has no column {quoted(name)}; it has {self.names()}{self.hint()}")
         return self.columns[name]

@@ -13,6 +13,8 @@ from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
 from graphmix.training.settings import LARGEST_COUNT, NETWORK, RUN, check_value, parameters, setting, settings_of
 
+# The passes of one step, between which nobody hears of it; the paper has 10.
+MOST_PASSES = 100_000
 _AUTO = "auto"
 _PLAIN_LOSS = "cross-entropy"
 _WEIGHTS = ("none", "balanced")
@@ -73,7 +75,9 @@ class Config:
         1.0, symbol="γ", at_least=0, help="Peak weight of the loss on predicted targets; 0 switches them off"
     )
     temperature: float = setting(0.1, symbol="T", above=0, help="Temperature by which predicted targets are sharpened")
-    perturbations: int = setting(10, symbol="K", at_least=1, help="Dropout passes averaged into a predicted target")
+    perturbations: int = setting(
+        10, symbol="K", at_least=1, at_most=MOST_PASSES, help="Dropout passes averaged into a predicted target"
+    )
     rampup_start: int = setting(
         None,
         kind=int,

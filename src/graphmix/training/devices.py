@@ -59,9 +59,10 @@ def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_s
     """
     needed, free = bytes_per_trial(graph, config), free_memory(device)
     if needed > free:
+        drawn = isinstance(config.unlabeled, int) and config.unlabeled > graph.num_nodes
+        advice = "lower `unlabeled`" if drawn else "lower `hidden` or `epochs`, or use fewer features"
         raise ConfigError(
-            f"one trial needs about {as_size(needed)} of memory, and {device} has {as_size(free)} free; lower `hidden` "
-            "or `epochs`, or use fewer features"
+            f"one trial needs about {as_size(needed)} of memory, and {device} has {as_size(free)} free; {advice}"
         )
     least = _least(graph, config, device, 0 if shared_split else graph.num_nodes)
     # Counts of classes by classes are kept for each trial.
@@ -114,7 +115,8 @@ def bytes_per_trial(graph: Graph, config: Config) -> int:
     weights = 8 * (width * (graph.num_features + logits) + network.inner_weights)
     # Hidden states and logits of the forward and backward passes, and mixed copies of both. Target passes take less, or
     # what `passes_at_once` allows.
-    activations = graph.num_nodes * (network.hidden_states * width + 16 * logits)
+    drawn = config.unlabeled if isinstance(config.unlabeled, int) else 0
+    activations = max(graph.num_nodes, drawn) * (network.hidden_states * width + 16 * logits)
     # Dropout bits and random words, dropped-out values if a backend writes them out, and tilings of both matrices.
     features = 12 * _entries(graph, config)
     curves = 5 * config.epochs

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
 from graphmix.errors import ConfigError
+from graphmix.text import clipped
 
 METHOD, NETWORK, RUN = "The method", "The network", "The run"
 GROUPS = (METHOD, NETWORK, RUN)
@@ -147,7 +148,7 @@ def _within(value: float, rules: Setting) -> bool:
 
 def _whole(name: str, value: Any, rules: Setting) -> int:
     if not _is_whole(value):
-        raise ConfigError(f"`{name}` must be a whole number, not {value!r}")
+        raise ConfigError(f"`{name}` must be a whole number, not {_quoted(value)}")
     if rules.at_most is None and value > LARGEST_COUNT:
         raise ConfigError(f"`{name}` must be at most {LARGEST_COUNT}, not {value}")
     return int(value)
@@ -160,13 +161,13 @@ def _is_whole(value: Any) -> TypeGuard[int]:
 def _number(name: str, value: Any, rules: Setting) -> float:
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not fits or not -_HUGE < value < _HUGE:
-        raise ConfigError(f"`{name}` must be a finite number, not {value!r}")
+        raise ConfigError(f"`{name}` must be a finite number, not {_quoted(value)}")
     return float(value)
 
 
 def _truth(name: str, value: Any, rules: Setting) -> bool:
     if not isinstance(value, bool):
-        raise ConfigError(f"`{name}` must be True or False, not {value!r}")
+        raise ConfigError(f"`{name}` must be True or False, not {_quoted(value)}")
     return value
 
 
@@ -176,7 +177,11 @@ def _choice(name: str, value: Any, rules: Setting) -> str | int:
             return int(value)
     elif value in (*rules.choices, *rules.unlisted):
         return str(value)
-    raise ConfigError(f"`{name}` must be one of {rules.values}, not {value!r}")
+    raise ConfigError(f"`{name}` must be one of {rules.values}, not {_quoted(value)}")
 
 
 _CHECKS: dict[type, Callable[[str, Any, Setting], Any]] = {int: _whole, float: _number, bool: _truth, str: _choice}
+
+
+def _quoted(value: Any) -> str:
+    return clipped(repr(value), 200)

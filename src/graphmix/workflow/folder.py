@@ -31,6 +31,7 @@ from graphmix.storage.folders import (
     METRICS,
     MODEL,
     PREDICTIONS,
+    RESULTS,
     WEIGHTS,
     check_can_be_made,
     check_no_links,
@@ -108,6 +109,8 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         check_no_other_files(folder)
         check_can_be_made(folder)
         return
+    if (folder / RESULTS).exists():
+        raise RunError(f"{folder} holds a run, not a fit; choose another `out`")
     if not resume:
         if (folder / MODEL).exists():
             raise RunError(f"{folder} holds a finished model; choose another `out`")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from graphmix.tables.cells import as_words
 from graphmix.tables.edges import EdgeTable
 from graphmix.tables.encoders import Encoders
-from graphmix.tables.labels import label_copies, label_notes
+from graphmix.tables.labels import label_copies, label_notes, missing_words
 from graphmix.tables.links import LinkTable
 from graphmix.tables.nodes import NodeTable, check_classes
 from graphmix.tables.table import Table, quoted, some_of
@@ -49,7 +49,8 @@ def check_labels(table: Table, label: str | None, labels: Sequence[str | None]) 
         DataError: a classifier cannot learn from them.
     """
     assert label is not None  # Columns.check_task has checked
-    return label_notes(table, label) + check_classes(labels, f"{table.name}: column {quoted(label)}")
+    hint = missing_words(table, label)
+    return label_notes(table, label) + check_classes(labels, f"{table.name}: column {quoted(label)}", hint)
 
 
 def copies(table: Table, label: str | None, labels: Sequence[str | None], encoders: Encoders | None) -> list[str]:
