@@ -4,6 +4,7 @@ import fcntl
 import os
 import socket
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,24 @@ def test_a_temporary_file_that_was_taken_for_abandoned_is_made_again(tmp_path, m
     write_whole(tmp_path / "out.csv", b"whole")
     assert (tmp_path / "out.csv").read_bytes() == b"whole"
     assert len(made) == 2
+
+
+def test_writers_of_one_file_do_not_take_each_other_for_abandoned(tmp_path):
+    path, errors = tmp_path / "out.csv", []
+
+    def write(content):
+        try:
+            for _ in range(100):
+                write_whole(path, content)
+        except OSError as error:
+            errors.append(error)
+
+    contents = [bytes([letter]) * 1000 for letter in b"abc"]
+    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert path.read_bytes() in contents
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]

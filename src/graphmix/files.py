@@ -21,6 +21,8 @@ _KINDS = {
 
 # How the names of our temporary files end: those of other programs are never removed.
 _PART = ".graphmix.part"
+# Windows has no such locks, and does not rename an open file.
+_LOCKS = os.name == "posix"
 
 
 def other_kind(path: Path) -> str | None:
@@ -128,8 +130,12 @@ def write_whole(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        part.chmod(0o666 & ~_umask())  # mkstemp makes private files; this one gets the usual rights
-        part.replace(path)
+            part.chmod(0o666 & ~_umask())  # mkstemp makes private files; this one gets the usual rights
+            if _LOCKS:
+                # Still locked: once it is closed, another writer may take it for abandoned.
+                part.replace(path)
+        if not _LOCKS:
+            part.replace(path)
     finally:
         # Already renamed if the write succeeded.
         part.unlink(missing_ok=True)
@@ -163,10 +169,10 @@ def _remove_unless_held(part: Path) -> None:
 
 def _lock(handle: int, *, wait: bool) -> bool:
     """Lock an open file; False if another process has locked it, or if the system has no such locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if not _LOCKS:
         return False
+    import fcntl
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:  # taken, or a file system without locks
