@@ -270,3 +270,14 @@ def test_folders_that_are_written_to_hold_no_links(place):
     (place / "lock" / ".lock").symlink_to(outside / "file")
     refused(graphmix("train", "synthetic", "--epochs", 1, "--trials", 1, "--out", "lock", cwd=place), ".lock is a link")
     assert {path.name: path.read_text() for path in outside.iterdir()} == {"file": "mine"}
+
+
+def test_a_fit_into_a_finished_model_speaks_of_the_model(tmp_path):
+    write_nodes(tmp_path / "nodes.csv")
+    write_edges(tmp_path / "edges.csv")
+    asked = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", *QUICK, "--out", "model"]
+    assert graphmix(*asked, cwd=tmp_path).returncode == 0
+    before = tree(tmp_path / "model")
+    for force in ([], ["--force"]):
+        refused(graphmix(*asked, *force, cwd=tmp_path), "model", "finished model")
+    assert tree(tmp_path / "model") == before

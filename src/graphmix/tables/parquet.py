@@ -40,7 +40,10 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, PermissionError | DataError) or is_out_of_memory(error):
             raise
-        raise DataError(f"{path} is not a Parquet file that can be read: {one_line(error)}") from error
+        # Only the first of pyarrow's sentences.
+        why = one_line(error).partition(". ")[0].rstrip(".")
+        advice = "write it again, or let its name end as its format does, such as .csv"
+        raise DataError(f"{path} is not a Parquet file that can be read: {why}; {advice}") from error
     if not rows:
         raise DataError(f"{path} has columns but no rows")
     return Table(path.name, columns, rows, ignored, exact=exact)

@@ -47,7 +47,8 @@ def check_predictions(
     Raises:
         ConfigError: the file must not or cannot be written.
     """
-    own = resume and (path is None or _noted(folder) == str(path))
+    # Whether the folder's own file may be written is decided by what the folder holds; see `check_folder`.
+    own = path is None or (resume and _noted(folder) == str(path))
     check_table(
         folder / PREDICTIONS if path is None else path,
         inputs=inputs,
