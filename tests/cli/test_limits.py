@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
 
@@ -93,7 +94,12 @@ def starved(*arguments, cwd, room):
     """Run the command in a process that believes that it has much memory, and gets little."""
     command = [sys.executable, "-c", STARVED.format(room=room), *map(str, arguments)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+    for _ in range(5):
+        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+        # Now and then it is the C library that gets no memory for a thread: it aborts, and Python cannot prevent that.
+        if done.returncode != -signal.SIGABRT:
+            break
+    return done
 
 
 def test_memory_that_runs_out_in_training_is_one_sentence(tmp_path):
