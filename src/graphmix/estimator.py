@@ -14,20 +14,19 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphmix.data import Graph
+from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.tables.ids import INTEGER
-from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import held_by_method, try_method
-from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.foreign import Given, read_edges, read_graph, read_mask, split_by_mask, visible_labels
 from graphmix.workflow.labels import number_classes, read_labels
+from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.model import DAMAGED, TableModel, load_model
 from graphmix.workflow.nodes import NodeProblem
-from graphmix.workflow.options import FitOptions, check_methods
-from graphmix.workflow.parameters import estimator_config, estimator_parameters
+from graphmix.workflow.outcome import find_mixture
+from graphmix.workflow.parameters import estimator_options, estimator_parameters, estimator_settings
+from graphmix.workflow.plan import make_plan
 from graphmix.workflow.ranking import accuracy, macro_f1
 from graphmix.workflow.stored_estimator import (
     describe_estimator,
@@ -44,7 +43,7 @@ _NO_EDGES = (
 
 
 class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A classifier of a graph's nodes, few of which need labels: a calibrated ensemble of networks.
+    """A classifier of a graph's nodes, few of which need labels: a calibrated mixture of methods.
 
     A parameter that is None is chosen from the size of the graph.
 
@@ -59,7 +58,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         held_out_accuracy_: the share of held-out labels that are predicted correctly.
         held_out_macro_f1_: the mean F1 over the classes on held-out labels.
         temperature_: what logits are divided by; above 1 if the networks were overconfident.
-        model_: the networks and their calibration.
+        model_: the trained members, their shares and their calibration, a `Mixture`.
         graph_: the graph of the fit, a `Graph`.
         table_model_: the model that `save` writes, a `TableModel`.
 
@@ -79,7 +78,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     held_out_accuracy_: float
     held_out_macro_f1_: float
     temperature_: float
-    model_: Ensemble
+    model_: Mixture
     graph_: Graph
     table_model_: TableModel
 
@@ -109,8 +108,8 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             edge_index: node numbers `[2, edges]`, in one direction or both; or a sparse adjacency matrix
                 `[nodes, nodes]` of weights; or a NetworkX graph with nodes in the order of X's rows. None for no edges.
             edge_weight: `[edges]`, the weight of each edge of an `edge_index`; a node's own features have weight 1.
-            val_mask: bool `[nodes]`, the labeled nodes to select epochs and calibrate by; the others are trained on.
-                Without it the labels are split into five folds, and each network has one of them held out.
+            val_mask: bool `[nodes]`, the labeled nodes to choose and calibrate by; the others are trained on. Without
+                it the labels are split into five folds, each is held out once, and the model is trained on all labels.
 
         Raises:
             DataError: the input is invalid; a ValueError, too.
@@ -124,22 +123,9 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         x = self._validated(given.x, reset=True)
         classes, numbers = number_classes(*visible_labels(given, y, x.shape[0]))
         graph = self._build(x, given, numbers, classes)
-        config = estimator_config(graph, self.get_params(deep=False), self._seed())
         val = given.val if val_mask is None else val_mask
         split = None if val is None else split_by_mask(numbers, val)
-        folds = fold_split(graph, config.trials, config.seed) if split is None else split
-        candidate = try_method(self.method, graph, folds, config, device=self.device)
-        ensemble = Ensemble.from_candidate(candidate, config, graph.class_names or ())
-        options = FitOptions(methods=(self.method,))
-        ids = [str(node) for node in range(graph.num_nodes)]
-        model = TableModel(
-            ensemble=ensemble if self.calibrate else replace(ensemble, temperature=1.0),
-            problem=NodeProblem(graph=graph, split=split, ids=ids, id_columns={"id": INTEGER}),
-            held=held_by_method([candidate]),
-            target_accuracy=options.target_accuracy,
-            coverage=options.coverage,
-        )
-        self._take(model, classes)
+        self._take(self._train(graph, split), classes)
         return self
 
     def predict(self, X: Any = None, edge_index: Any = None, *, edge_weight: Any = None) -> NDArray[Any]:  # noqa: N803
@@ -172,17 +158,16 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             if edge_index is not None or edge_weight is not None:
                 raise DataError("edges need the X that they belong to; leave both out to predict the nodes of the fit")
             return self.model_.probabilities(self.graph_)
-        if METHODS[self.model_.method].baseline:
-            raise DataError("label propagation only knows the nodes of the fit; leave X out, or fit on all nodes")
+        model = self.model_.inductive()
         given = read_graph(X, edge_index, edge_weight)
         x = self._validated(given.x, reset=False)
-        if given.edges is None and self.graph_.num_edges and self.model_.config.predicts_with_gnn:
+        if given.edges is None and self.graph_.num_edges and any(each.uses_edges for each in model.members):
             warnings.warn(_NO_EDGES, stacklevel=2)
         graph = self._build(x, given, np.full(x.shape[0], UNKNOWN), self.classes_)
         if graph.num_edges and (graph.edge_weights is None) != (self.graph_.edge_weights is None):
             was, now = ("with", "no") if graph.edge_weights is None else ("without", "some")
             raise DataError(f"the fit was {was} edge weights, but these edges have {now} weights; make them alike")
-        return self.model_.probabilities(graph)
+        return model.probabilities(graph)
 
     def score(
         self,
@@ -265,20 +250,37 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         tags.input_tags.sparse = True
         return tags
 
+    def _train(self, graph: Graph, split: Split | None) -> TableModel:
+        options = estimator_options(self.get_params(deep=False))
+        settings = estimator_settings(self.get_params(deep=False), self._seed())
+        plan = make_plan(graph, options.methods, settings)
+        config = plan[0].config
+        folds = fold_split(graph, config.trials, config.seed) if split is None else split
+        ids = [str(node) for node in range(graph.num_nodes)]
+        problem = NodeProblem(graph=graph, split=split, ids=ids, id_columns={"id": INTEGER})
+        outcome = find_mixture(problem, folds, plan, options)
+        mixture = outcome.mixture
+        return TableModel(
+            mixture=mixture if self.calibrate else replace(mixture, temperature=1.0),
+            problem=problem,
+            held=outcome.held | outcome.fcn_held,
+            target_accuracy=options.target_accuracy,
+            coverage=options.coverage,
+        )
+
     def _take(self, model: TableModel, classes: NDArray[Any]) -> None:
         """Set the fitted attributes."""
-        graph, ensemble = model.problem.learned, model.ensemble
+        graph, mixture = model.problem.learned, model.mixture
         labels = graph.y.numpy()
-        predicted = ensemble.probabilities(graph).argmax(axis=1)
+        predicted = mixture.probabilities(graph).argmax(axis=1)
         self.transduction_ = classes[np.where(labels == UNKNOWN, predicted, labels)]
-        self.held_out_accuracy_ = accuracy(ensemble.held)
-        self.held_out_macro_f1_ = macro_f1(ensemble.held, len(classes))
-        self.temperature_ = ensemble.temperature
+        self.held_out_accuracy_ = accuracy(mixture.held)
+        self.held_out_macro_f1_ = macro_f1(mixture.held, len(classes))
+        self.temperature_ = mixture.temperature
         self.n_features_in_ = graph.num_features
-        self.classes_, self.graph_, self.model_, self.table_model_ = classes, graph, ensemble, model
+        self.classes_, self.graph_, self.model_, self.table_model_ = classes, graph, mixture, model
 
     def _check_parameters(self) -> None:
-        check_methods(self.method)
         for name in ("normalise", "calibrate"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ConfigError(f"`{name}` must be True or False, not {getattr(self, name)!r}")

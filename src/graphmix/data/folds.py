@@ -15,12 +15,12 @@ NAME = "folds"
 
 
 def fold_split(graph: Graph, trials: int, seed: int = 0) -> Split:
-    """Hold out one fold of the labeled nodes in each trial, select by the next, and train on the other three.
+    """Hold out one fold of the labeled nodes in each trial, and train on the other four.
 
-    The labeled nodes of each class are assigned to five folds at random. Trial t holds out fold t, selects its epoch
-    by the next fold and trains on the others; after every fifth trial the folds are drawn again. Training sees three
-    fifths of the labels of every class, and five trials hold out nearly every label. A label is only held out if its
-    class is trained on: a class with a single label is always trained on.
+    The labeled nodes of each class are assigned to five folds at random. Trial t holds out fold t; after every fifth
+    trial the folds are drawn again. Training sees four fifths of the labels of every class, and five trials hold out
+    nearly every label. A label is only held out if its class is trained on: a class with a single label is always
+    trained on.
 
     Args:
         graph: the graph; nodes with a label are used.
@@ -28,40 +28,37 @@ def fold_split(graph: Graph, trials: int, seed: int = 0) -> Split:
         seed: seed of the folds.
 
     Returns:
-        Masks `[trials, nodes]`; the test masks are the held-out labels.
+        Masks `[trials, nodes]`; the validation masks are the held-out labels, and there are no test nodes.
 
     Raises:
-        DataError: there are too few labels to train on, to select by and to hold out.
+        DataError: there are too few labels to train on and to hold out.
     """
     labels = graph.y.cpu().numpy()
     deals = [_deal(labels, FOLDS, _generator(seed, turn)) for turn in range(-(-trials // FOLDS))]
-    train, val, test = np.zeros((3, trials, len(labels)), dtype=np.bool_)
+    train, held = np.zeros((2, trials, len(labels)), dtype=np.bool_)
     for trial in range(trials):
         turn, fold = divmod(trial, FOLDS)
-        train[trial], val[trial], test[trial] = _roles(labels, deals[turn], fold, FOLDS)
-    if not (val.any(axis=1).all() and test.any()):
+        train[trial], held[trial] = _roles(labels, deals[turn], fold)
+    if not held.any(axis=1).all():
         raise DataError(
-            f"{graph.name} has too few labels: at least one class needs three labels, to train on, to select by and "
-            "to hold out; label more nodes"
+            f"{graph.name} has too few labels: each of {FOLDS} folds must hold out a label of a class that has another "
+            "to train on; label more nodes"
         )
-    return Split.build(train, val, test, NAME, tuple(seed + trial for trial in range(trials)), held_out=True)
+    none = np.zeros_like(held)
+    return Split.build(train, held, none, NAME, tuple(seed + trial for trial in range(trials)), held_out=True)
 
 
 def _roles(
-    labels: NDArray[np.int64], fold_of: NDArray[np.int64], fold: int, folds: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the training, validation and held-out nodes `[nodes]` of the trial that holds out a fold."""
+    labels: NDArray[np.int64], fold_of: NDArray[np.int64], fold: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the training and the held-out nodes `[nodes]` of the trial that holds out a fold."""
     known = labels != UNKNOWN
-    test = known & (fold_of == fold)
-    val = known & (fold_of == (fold + 1) % folds)
-    train = known & ~test & ~val
+    held = known & (fold_of == fold)
+    train = known & ~held
     trained = np.bincount(labels[train], minlength=labels.max() + 1)
-    # Both labels of a small class may be held out or selected by: its class must be trained on.
-    for role in (test, val):
-        unseen = role & (trained[np.maximum(labels, 0)] == 0)
-        train, trained = train | unseen, trained + np.bincount(labels[unseen], minlength=len(trained))
-        role &= ~unseen
-    return train, val, test
+    # All labels of a small class may be in one fold: its class must be trained on.
+    unseen = held & (trained[np.maximum(labels, 0)] == 0)
+    return train | unseen, held & ~unseen
 
 
 def _deal(labels: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:

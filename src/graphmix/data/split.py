@@ -30,8 +30,7 @@ class Split:
         test: bool `[splits, nodes]`; may be empty if there are no test labels.
         name: the name in results, for example "public".
         seeds: the seed of each split, if it was drawn at random (`make_split`).
-        held_out: whether the test masks hold out labels to choose and calibrate by, as folds do. If not, they are a
-            test set, which nothing is chosen by.
+        held_out: whether the validation masks are folds of the labels, held out in turn.
 
     Raises:
         DataError: on construction, if masks overlap, differ in shape, or leave nothing to train on.

@@ -7,8 +7,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphmix.data import Split
-
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -17,7 +15,7 @@ class HeldOut:
     Attributes:
         nodes: int64 `[held]`, the nodes in increasing order.
         labels: int64 `[held]`, their classes.
-        probabilities: float64 `[held, classes]`, the mean over the trials that held out the node; rows sum to 1.
+        probabilities: float64 `[held, classes]`, rows sum to 1.
         right: float64 `[held]`, 1 where that mean is largest for the label, else 0.
     """
 
@@ -33,31 +31,16 @@ class HeldOut:
         return predicted
 
 
-def judged_nodes(split: Split) -> Tensor:
-    """Return the nodes that methods are compared on, bool `[splits, nodes]`: held-out folds, or the validation set.
-
-    Nothing is chosen by a test set.
-    """
-    return split.test if split.held_out else split.val
-
-
-def hold_out(probabilities: Tensor, judged: Tensor, y: Tensor) -> HeldOut:
-    """Collect the predictions of the judged nodes, averaged over the trials that judge each.
+def held_out(nodes: NDArray[np.int64], probabilities: NDArray[np.float64], y: Tensor) -> HeldOut:
+    """Put together held-out predictions.
 
     Args:
-        probabilities: `[trials, nodes, classes]`, rows sum to 1.
-        judged: bool `[trials or 1, nodes]`, the nodes each trial is judged on.
-        y: int64 `[nodes]`, the labels.
+        nodes: int64 `[held]`, in increasing order.
+        probabilities: float64 `[held, classes]`, rows sum to 1.
+        y: int64 `[nodes]`, the labels of all nodes.
     """
-    nodes = judged.any(dim=0).nonzero()[:, 0]
-    total = torch.zeros(len(nodes), probabilities.shape[2], dtype=torch.float64)
-    # Trial by trial: all trials at once in float64 take much memory if there are many classes.
-    for trial, single in enumerate(probabilities):
-        total += single[nodes] * judged[trial % len(judged), nodes, None]
-    # Rows of float32 sum to 1 only approximately.
-    mean = total / total.sum(dim=1, keepdim=True)
-    right = (mean.argmax(dim=1) == y[nodes]).double()
-    return HeldOut(nodes.numpy(), y[nodes].numpy(), mean.numpy(), right.numpy())
+    labels = y.cpu().numpy()[nodes]
+    return HeldOut(nodes, labels, probabilities, (probabilities.argmax(axis=1) == labels).astype(np.float64))
 
 
 def ensemble(probabilities: Tensor) -> NDArray[np.float64]:

@@ -11,7 +11,9 @@ from graphmix.results.schema import Count, Key, Length, Maybe, OneOf, Positive, 
 from graphmix.results.survey import Survey
 from graphmix.training.methods import fit_methods
 
-Method = Annotated[str, OneOf(fit_methods())]
+# The name of a weighted average of several candidates.
+MIXTURE = "mixture"
+Method = Annotated[str, OneOf((MIXTURE, *fit_methods()))]
 Backbone = Annotated[str, OneOf(tuple(NETWORKS))]
 Task = Literal["nodes", "links"]
 ChosenBy = Literal["accuracy", "macro-f1"]
@@ -26,12 +28,26 @@ class Majority:
 
 
 @dataclass(frozen=True)
+class HeldOutCurve:
+    """How well networks predict held-out labels after so many epochs."""
+
+    epochs: tuple[Count, ...]
+    loss: Annotated[tuple[float, ...], Length("epochs")]
+    accuracy: Annotated[tuple[float, ...], Length("epochs")]
+
+
+@dataclass(frozen=True)
 class CandidateResult:
-    """A method that was tried.
+    """A method that was tried, or the mixture of several; older files lack what follows `seconds`.
 
     Attributes:
-        behind: how many points the best is ahead, and the ends of the 95 % interval; None for the best.
-        certain: whether that is significant; None for the best.
+        behind: how many points the model is ahead, and the ends of the 95 % interval; None for the model itself.
+        certain: whether that is significant; None for the model.
+        backbone: its network; None if it has none, and for the mixture.
+        share: its share in the mixture, in percent; None for the mixture, or where there is none.
+        log_loss: the mean negative log-likelihood of the held-out labels.
+        epochs: how many epochs its networks are trained for; None if it has none.
+        curve: how its networks did on held-out labels as they trained.
     """
 
     method: Method
@@ -40,6 +56,11 @@ class CandidateResult:
     behind: tuple[float, float, float] | None
     certain: bool | None
     seconds: float
+    backbone: Maybe[Backbone] = None
+    share: Maybe[float] = None
+    log_loss: Maybe[float] = None
+    epochs: Maybe[Count] = None
+    curve: Maybe[HeldOutCurve] = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +134,7 @@ class Abstention:
 
 @dataclass(frozen=True)
 class TestResult:
-    """How the model does on given test nodes; `trials` are its networks one by one."""
+    """How the model does on given test nodes; `trials` are its members one by one, in older files its networks."""
 
     # pytest collects classes by this name.
     __test__ = False
@@ -133,8 +154,10 @@ class FitMetrics:
     Attributes:
         survey: what the graph looks like.
         held: how many labels the candidates are judged on.
-        chosen: the best method, by `chosen_by`.
-        candidates: the best first.
+        chosen: "mixture", or the method that was tried alone; in older files the best method, by `chosen_by`.
+        candidates: the model first, then what it was made from, the best by `chosen_by` first.
+        backbone: the network of candidates that do not say theirs.
+        confusion: the held-out labels by class and by predicted class; None where there are very many classes.
         predicted: how many predictions are of each class.
         test: on given test nodes, which chose nothing.
         notes: how the tables were understood.
@@ -160,6 +183,7 @@ class FitMetrics:
     abstention: Abstention
     classes: Annotated[tuple[str, ...], Length("survey.class_names")]
     predicted: Annotated[tuple[Count, ...], Length("survey.class_names")]
+    confusion: Maybe[tuple[tuple[Count, ...], ...]] = None
     test: TestResult | None = None
     notes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
 """The `format` of every kind of file that has one; raise it when an older version could not read the file."""
 
 RECORD = 1
-METRICS = 1
-MODEL = 2
+METRICS = 2
+MODEL = 3

@@ -53,17 +53,27 @@ class Batch:
 
     def advance(self, heads: int, unsupervised: bool) -> None:
         """Do the next epoch, given its shape: a step, then evaluation."""
+        loss = self._step(heads, unsupervised)
+        score, val, test, losses = self._judge()
+        self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
+        self._keep_improved()
+        self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])
+        self._epoch += 1
+
+    def advance_blindly(self, heads: int, unsupervised: bool) -> None:
+        """Do the next epoch without an evaluation: `best`, `kept` and `curves` stay what they are."""
+        self._step(heads, unsupervised)
+        self._epoch += 1
+
+    def _step(self, heads: int, unsupervised: bool) -> Tensor:
+        """Update the weights once; return each trial's loss `[trials]`."""
         moment = Moment(self._epoch, self._weights[self._epoch] if unsupervised else None)
         order = self._order.index_select(0, self._epoch)[0]
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
         self._optimizer.zero_grad()
         loss.sum().backward()
         self._optimizer.step()
-        score, val, test, losses = self._judge()
-        self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
-        self._keep_improved()
-        self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])
-        self._epoch += 1
+        return loss
 
     @torch.no_grad()
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:

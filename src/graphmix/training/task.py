@@ -111,8 +111,19 @@ class Task:
             )
         check_edge_weights(graph, config)
         check_memory(graph, config, torch.device(device), shared_split=splits == 1)
-        graph, split = prepare(graph, config).to(device), split.to(device)
-        labeled = Picks.build(split.train, graph.y)
+        return cls.of_masks(graph, config, device, train=split.train, val=split.val, test=split.test)
+
+    @classmethod
+    def of_masks(
+        cls, graph: Graph, config: Config, device: torch.device | str, *, train: Tensor, val: Tensor, test: Tensor
+    ) -> Self:
+        """Prepare a graph for training on the nodes of masks, bool `[trials or 1, nodes]`; all but `train` may be empty.
+
+        The masks are not checked: `build` checks those of a split.
+        """
+        graph = prepare(graph, config).to(device)
+        train, val, test = (mask.to(device) for mask in (train, val, test))
+        labeled = Picks.build(train, graph.y)
         return cls(
             x=graph.x,
             graph=graph,
@@ -120,9 +131,9 @@ class Task:
             judged=graph if config.predicts_with_gnn else graph.null(),
             labeled=labeled,
             # Training must not see their labels.
-            unlabeled=Picks.build(~split.train, torch.full_like(graph.y, -1)),
-            val=Picks.build(split.val, graph.y),
-            test=Picks.build(split.test, graph.y),
+            unlabeled=Picks.build(~train, torch.full_like(graph.y, -1)),
+            val=Picks.build(val, graph.y),
+            test=Picks.build(test, graph.y),
             targets=_label_targets(labeled.labels, graph.num_classes, config),
         )
 

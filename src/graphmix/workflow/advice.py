@@ -1,7 +1,7 @@
 """Advice: which nodes to label next, and which given labels to check, as tables with ids and reasons."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
-from graphmix.evaluation.heldout import HeldOut
+from graphmix.evaluation.heldout import HeldOut, held_out
 from graphmix.text import counted
 from graphmix.training.devices import choose_device
-from graphmix.workflow.candidates import FCN, GRAPHMIX, SUPERVISED, own_fcn, try_method
-from graphmix.workflow.ensemble import Ensemble
+from graphmix.training.methods import FCN, METHODS, STEADY
+from graphmix.workflow.candidates import hold_out
+from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.next_labels import Suggestion, next_labels
+from graphmix.workflow.outcome import own_fcn
 from graphmix.workflow.output import OutputTable
+from graphmix.workflow.plan import Candidate, usual_config
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.suspects import Suspect, suspect_labels
+from graphmix.workflow.trying import choose_members
 from graphmix.workflow.watching import Watcher
 
 
@@ -40,16 +44,16 @@ class Advice:
 
 
 def advise(
-    ensemble: Ensemble, problem: Problem, held: dict[str, HeldOut], count: int, *, device: str, watch: Watcher
+    mixture: Mixture, problem: Problem, held: dict[str, HeldOut], count: int, *, device: str, watch: Watcher
 ) -> Advice:
     """Choose nodes to label next, and given labels to check.
 
     If the labels were not held out of a GNN and an FCN, as with a given split, GraphMix trains on folds of them first.
 
     Args:
-        ensemble: the networks.
+        mixture: the model.
         problem: the graph and its labels.
-        held: held-out predictions by method.
+        held: held-out predictions by name.
         count: number of rows of each table.
         device: where to train.
         watch: callbacks.
@@ -59,18 +63,18 @@ def advise(
     choose_device(device)
     watch.stage("choosing")
     graph, names = problem.learned, problem.row_names()
-    probabilities = ensemble.probabilities(graph)
+    probabilities = mixture.probabilities(graph)
     unlabeled = (problem.graph.y < 0).numpy()
     thing = problem.task.removesuffix("s")
     suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled, thing)
     pair = None if problem.split is not None else _pair(held)
-    gnn, fcn = pair or _hold_out(ensemble, problem, device, watch)
+    gnn, fcn = pair or _hold_out(mixture, problem, device, watch)
     suspects = suspect_labels(
         _with_held_out(probabilities, gnn), _with_held_out(probabilities, fcn), graph.y.numpy(), gnn.nodes, count, graph
     )
     return Advice(
-        OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, ensemble.classes), tuple(names)),
-        OutputTable(_names(names, suspects) | _suspect_columns(suspects, ensemble.classes), tuple(names)),
+        OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, mixture.classes), tuple(names)),
+        OutputTable(_names(names, suspects) | _suspect_columns(suspects, mixture.classes), tuple(names)),
         (_say_how_good(gnn, fcn),) if suspects else (),
     )
 
@@ -83,22 +87,36 @@ def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
 
 
 def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
-    """Return the held-out predictions of a GNN and an FCN: GraphMix's two, or two trained apart; None if missing."""
-    for gnn, fcn in ((GRAPHMIX, own_fcn(GRAPHMIX)), (SUPERVISED, FCN)):
-        if gnn in held and fcn in held:
-            return held[gnn], held[fcn]
-    return None
+    """Return the held-out predictions of a GNN and an FCN: the same networks with and without edges, or else two.
+
+    None if one of them is missing.
+    """
+    for name in held:
+        if own_fcn(name) in held:
+            return held[name], held[own_fcn(name)]
+    gnns = [each for name, each in held.items() if _is_gnn(name)]
+    return (max(gnns, key=lambda each: each.right.mean()), held[FCN]) if gnns and FCN in held else None
 
 
-def _hold_out(ensemble: Ensemble, problem: Problem, device: str, watch: Watcher) -> tuple[HeldOut, HeldOut]:
+def _is_gnn(name: str) -> bool:
+    """Whether a candidate is a network that trains on the graph; its name begins with its method."""
+    return any(name == each or name.startswith(f"{each}-") for each, method in METHODS.items() if method.trains_gnn)
+
+
+def _hold_out(mixture: Mixture, problem: Problem, device: str, watch: Watcher) -> tuple[HeldOut, HeldOut]:
     """Train GraphMix on folds of the labels."""
     watch.stage("holding out")
-    graph = problem.learned
-    config = replace(ensemble.config, trials=max(FOLDS, ensemble.config.trials))
-    split = fold_split(graph, config.trials, config.seed)
-    tried = try_method(GRAPHMIX, graph, split, config, device=device, watch=watch.method(GRAPHMIX, config))
-    assert tried.fcn_held is not None  # GraphMix has an FCN
-    return tried.held, tried.fcn_held
+    graph, old = problem.learned, mixture.config
+    config = usual_config(graph, STEADY, seed=old.seed, trials=max(FOLDS, old.trials))
+    candidate, split = Candidate(STEADY, config), fold_split(graph, config.trials, config.seed)
+    tried = hold_out(candidate, graph, split, device=device, tell=watch.begins(candidate.name, 0, 1))
+    assert tried.fcn is not None  # GraphMix has an FCN
+    chosen = choose_members([tried], graph, seed=config.seed, balanced=False)
+    point = chosen.points[candidate.name]
+    return (
+        held_out(tried.nodes, chosen.alone[candidate.name], graph.y),
+        held_out(tried.nodes, tried.fcn[point], graph.y),
+    )
 
 
 def _with_held_out(probabilities: NDArray[np.float64], held: HeldOut) -> NDArray[np.float64]:

@@ -1,208 +1,189 @@
-"""Candidates: the methods that a fit tries on the same splits, GraphMix and simpler ones."""
+"""Candidates: what each method predicts of held-out labels, and the same method trained on all labels."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from graphmix.analysis.details import curves, details
 from graphmix.baselines import propagate
 from graphmix.baselines.label_propagation import MOST_STEPS
+from graphmix.baselines.tabular import TABULAR
 from graphmix.data import Graph, Split
-from graphmix.data.folds import FOLDS
-from graphmix.errors import DataError, RunError
-from graphmix.evaluation.heldout import HeldOut, hold_out, judged_nodes
-from graphmix.results.details import Details
-from graphmix.results.writer import to_json
-from graphmix.storage.files import write_json
-from graphmix.storage.folders import DETAILS
-from graphmix.storage.runs import train_once
-from graphmix.training import Config, Fit, fit
-from graphmix.training.expectations import few_epochs
-from graphmix.training.loop import Watch
-from graphmix.training.methods import BOTH, METHODS
-from graphmix.training.paper import SETTINGS
-from graphmix.training.task import check_edge_weights
+from graphmix.errors import RunError
+from graphmix.storage.files import read_tensors, write_tensors
+from graphmix.training.methods import METHODS
+from graphmix.training.trace import Trace, trace, train_for
+from graphmix.workflow.options import BALANCED
+from graphmix.workflow.plan import Candidate
 
-Tell = Callable[[str, int, int], None]
+# Called with how much of how much is done.
+Tell = Callable[[int, int], None]
 
-GRAPHMIX, SUPERVISED, FCN = "graphmix", "supervised", "fcn"
-
-# Above this many nodes training takes long on a CPU, and there are fewer epochs.
-_MANY_NODES = 20_000
-_VERY_MANY_NODES = 100_000
-_FEWEST_EPOCHS = 200
-# Up to this many classes the paper has 16 hidden units, above it 64.
-_FEW_CLASSES = 8
-# Bags of words have more features than this, and half of them can be dropped.
-_FEW_FEATURES = 200
-# Confusion matrices are stored for at most this many classes.
-_PICTURED_CLASSES = 100
+_HELD, _TRAINED = "heldout.safetensors", "weights.safetensors"
+_SECONDS = "seconds"
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A method that was tried.
-
-    Attributes:
-        method: its name.
-        probabilities: float32 `[trials or 1, nodes, classes]`, on the graph it was trained on.
-        held: its held-out predictions.
-        fit: the networks; None for label propagation.
-        seconds: how long it took.
-        fcn_held: of GraphMix, the held-out predictions of its FCN, the same weights without the edges.
-    """
-
-    method: str
-    probabilities: Tensor
-    held: HeldOut
-    fit: Fit | None
-    seconds: float
-    fcn_held: HeldOut | None = None
-
-
-def usual_config(graph: Graph, **given: Any) -> Config:
-    """Return the usual hyperparameters for a graph: the paper's, adapted to its size; `given` values win.
-
-    Of equally good epochs the last one counts: if few nodes select, many epochs are equally good, and the first of them
-    is often an early one.
-    """
-    chosen: dict[str, Any] = {
-        "trials": FOLDS if graph.num_nodes <= _VERY_MANY_NODES else 3,
-        "epochs": max(_FEWEST_EPOCHS, min(2000, 2000 * _MANY_NODES // graph.num_nodes)),
-        "hidden": 16 if graph.num_classes <= _FEW_CLASSES else 64,
-        "input_dropout": 0.5 if graph.num_features > _FEW_FEATURES else 0.2,
-        "ties": "last",
-    }
-    paper = SETTINGS.get((None, given.get("backbone")), {})
-    chosen |= paper
-    if "hidden_dropout" in paper:
-        # The paper's GAT drops hidden units at the rate of its inputs.
-        chosen["hidden_dropout"] = chosen["input_dropout"]
-    return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
-
-
-def epoch_notes(config: Config, methods: Sequence[str]) -> list[str]:
-    """Return the warnings of methods that train for few epochs."""
-    notes = [few_epochs(replace(config, method=method)) for method in methods if not METHODS[method].baseline]
-    return [note for note in notes if note is not None]
-
-
-def check_weights(methods: Sequence[str], graph: Graph, config: Config) -> None:
-    """Raise ConfigError if the graph has edge weights that the network of a chosen method does not use."""
-    for method in methods:
-        if not METHODS[method].baseline:
-            check_edge_weights(graph, replace(config, method=method))
-
-
-def try_method(
-    method: str,
-    graph: Graph,
-    split: Split,
-    config: Config,
-    *,
-    folder: Path | None = None,
-    device: str = "auto",
-    watch: Watch | None = None,
-    tell: Tell = lambda what, done, total: None,
-) -> Candidate:
-    """Train one method and predict with it. In a folder, an interrupted run continues.
-
-    Raises:
-        RunError: the predictions are not finite, or the folder cannot be used.
-        DataError: label propagation cannot list the edges of a graph of links.
-    """
-    started = time.perf_counter()
-    if METHODS[method].baseline:
-        probabilities = propagate(graph, split.train, lambda step: tell(f"training {method}", step, MOST_STEPS))
-        held = hold_out(probabilities, judged_nodes(split), graph.y)
-        return Candidate(method, probabilities, held, None, time.perf_counter() - started)
-    trained = _train(graph, split, replace(config, method=method), folder, device, watch)
-    tell(f"predicting with {method}", 0, 0)
-    probabilities = trained.predict_proba(graph)
-    if not probabilities.isfinite().all():
-        raise _DivergedError(f"the loss of {method} became infinite; try a lower `learning_rate`")
-    held = hold_out(probabilities, judged_nodes(split), graph.y)
-    fcn_held = None
-    if METHODS[method].trains == BOTH:
-        alone = replace(trained, config=replace(trained.config, predictor="fcn"))
-        fcn_held = hold_out(alone.predict_proba(graph), judged_nodes(split), graph.y)
-    return Candidate(method, probabilities, held, trained, trained.seconds, fcn_held)
-
-
-def try_methods(
-    methods: Sequence[str],
-    graph: Graph,
-    split: Split,
-    config: Config,
-    folder: Path,
-    *,
-    device: str = "auto",
-    watch: Callable[[str], Watch | None] = lambda method: None,
-    tell: Tell = lambda what, done, total: None,
-) -> tuple[list[Candidate], list[str]]:
-    """Try several methods; leave out those that fail.
-
-    Args:
-        methods: names of `CANDIDATES`, each once.
-        graph: the graph.
-        split: the nodes of every trial.
-        config: the hyperparameters of the networks; its method is replaced.
-        folder: the run of each method goes into a folder of its own in it.
-        device: where to train.
-        watch: called with the name of each method as it begins; returns what watches its epochs.
-        tell: called with what goes on besides, and how much of how much is done.
-
-    Returns:
-        The candidates, and a sentence for each method that failed.
-
-    Raises:
-        RunError: every method failed.
-    """
-    tried, failures = [], []
-    for method in methods:
-        try:
-            tried.append(
-                try_method(
-                    method, graph, split, config, folder=folder / method, device=device, watch=watch(method), tell=tell
-                )
-            )
-        except (DataError, _DivergedError) as error:
-            failures.append(f"{method} was left out: {error}")
-    if not tried:
-        raise RunError("; ".join(failures))
-    return tried, failures
-
-
-def held_by_method(candidates: Sequence[Candidate]) -> dict[str, HeldOut]:
-    """Return held-out predictions by method; those of GraphMix's own FCN as "graphmix-fcn"."""
-    held = {candidate.method: candidate.held for candidate in candidates}
-    return held | {own_fcn(each.method): each.fcn_held for each in candidates if each.fcn_held is not None}
-
-
-def own_fcn(method: str) -> str:
-    """Return the name of the FCN that a method trains with its GNN."""
-    return f"{method}-fcn"
-
-
-class _DivergedError(RunError):
+class DivergedError(RunError):
     """The predictions of a method are not finite; others may be."""
 
 
-def _train(graph: Graph, split: Split, config: Config, folder: Path | None, device: str, watch: Watch | None) -> Fit:
-    if folder is None:
-        return fit(graph, split, config, device=device, watch=watch)
-    trained = train_once(graph, split, config, folder, device=device, watch=watch).fit
-    if not (folder / DETAILS).exists():
-        write_json(folder / DETAILS, to_json(_pictured(trained, graph, split)))
-    return trained
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """What a candidate predicts of held-out labels.
+
+    Attributes:
+        candidate: the candidate.
+        points: float64 `[points]`, what was tried: numbers of epochs, strengths of a penalty, or a single 0.
+        nodes: int64 `[held]`, the nodes whose labels were held out, in increasing order.
+        probabilities: float64 `[points, held, classes]`, rows sum to 1.
+        fcn: the same by its networks without the edges, if the method trains both; else None.
+        seconds: how long it took.
+    """
+
+    candidate: Candidate
+    points: NDArray[np.float64]
+    nodes: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    fcn: NDArray[np.float64] | None
+    seconds: float
 
 
-def _pictured(trained: Fit, graph: Graph, split: Split) -> Details:
-    """Return what the figures of a run need; without confusion matrices if there are very many classes."""
-    if graph.num_classes <= _PICTURED_CLASSES:
-        return details(trained, graph, split)
-    return Details(tuple(graph.class_names or map(str, range(graph.num_classes))), curves=curves(trained))
+def hold_out(
+    candidate: Candidate,
+    graph: Graph,
+    split: Split,
+    *,
+    folder: Path | None = None,
+    device: str = "auto",
+    tell: Tell = lambda done, total: None,
+    deadline: float | None = None,
+) -> Tried:
+    """Train a candidate on part of the labels and predict the others. What a folder holds already is read from it.
+
+    Args:
+        candidate: the candidate.
+        graph: the graph.
+        split: the labels that each trial trains on, and as validation nodes those it holds out.
+        folder: where to keep the predictions; None to keep none.
+        device: where to train.
+        tell: called with how much of how much is done.
+        deadline: a time of `time.monotonic` at which to give up.
+
+    Raises:
+        DivergedError: the predictions are not finite.
+        OutOfTimeError: the deadline passed.
+        DataError: label propagation cannot list the edges of a graph of links.
+    """
+    if folder is not None and (folder / _HELD).exists():
+        return _read_tried(candidate, folder / _HELD)
+    started = time.perf_counter()
+    found = _methods_trace(candidate, graph, split, device, tell, deadline)
+    if not found.probabilities.isfinite().all():
+        raise DivergedError(f"the loss of {candidate.method} became infinite; try a lower `learning_rate`")
+    tensors = {
+        "points": found.points.double(),
+        "nodes": found.nodes,
+        "probabilities": found.probabilities,
+        _SECONDS: torch.tensor([time.perf_counter() - started]),
+    } | ({} if found.fcn is None else {"fcn": found.fcn})
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tensors(folder / _HELD, tensors)
+    return _tried(candidate, tensors)
+
+
+def train(
+    candidate: Candidate,
+    graph: Graph,
+    labeled: Tensor,
+    point: float,
+    *,
+    folder: Path | None = None,
+    device: str = "auto",
+    tell: Tell = lambda done, total: None,
+) -> tuple[Candidate, dict[str, Tensor]]:
+    """Train a candidate on the labels of some nodes, bool `[nodes]`, at a point that held-out labels chose.
+
+    Returns:
+        The candidate, whose epochs are those it was trained for, and its weights; label propagation has none.
+    """
+    if METHODS[candidate.method].baseline:
+        if candidate.method not in TABULAR:
+            return candidate, {}
+        make = TABULAR[candidate.method].fit
+        (model,) = make(graph, labeled.numpy(), (point,), seed=candidate.config.seed, balanced=_is_balanced(candidate))
+        return candidate, model.tensors()
+    # The ramp-up stays where it was when the epochs were chosen.
+    candidate = replace(candidate, config=replace(candidate.config, epochs=int(point)))
+    if folder is not None and (folder / _TRAINED).exists():
+        return candidate, read_tensors(folder / _TRAINED)
+    weights = train_for(graph, labeled, candidate.config, device=device, tell=tell)
+    if folder is not None:
+        write_tensors(folder / _TRAINED, weights)
+    return candidate, weights
+
+
+def _methods_trace(
+    candidate: Candidate, graph: Graph, split: Split, device: str, tell: Tell, deadline: float | None
+) -> Trace:
+    method, config = candidate.method, candidate.config
+    if not METHODS[method].baseline:
+        return trace(graph, split, config, device=device, tell=tell, deadline=deadline)
+    nodes = split.val.any(dim=0).nonzero()[:, 0]
+    if method not in TABULAR:
+        predicted = propagate(graph, split.train, lambda step: tell(step, MOST_STEPS))
+        single = [each[nodes][None].double().numpy() for each in predicted]
+        return _mean_over_trials(single, split, nodes, (0.0,))
+    kind, trials = TABULAR[method], split.num_splits
+    single = []
+    for trial in range(trials):
+        tell(trial, trials)
+        labeled = split.train[trial].numpy()
+        models = kind.fit(graph, labeled, kind.points, seed=config.seed + trial, balanced=_is_balanced(candidate))
+        single.append(np.stack([model.predict(graph, nodes.numpy()) for model in models]))
+    return _mean_over_trials(single, split, nodes, kind.points)
+
+
+def _mean_over_trials(
+    single: list[NDArray[np.float64]], split: Split, nodes: Tensor, points: tuple[float, ...]
+) -> Trace:
+    """Average predictions `[points, held, classes]` of each trial over the trials that held out the node."""
+    total = sum(
+        torch.from_numpy(predicted) * split.val[trial, nodes][None, :, None] for trial, predicted in enumerate(single)
+    )
+    assert isinstance(total, Tensor)  # there is a trial
+    mean = total / total.sum(dim=2, keepdim=True)
+    return Trace(torch.tensor(points, dtype=torch.float64), nodes, mean.float())
+
+
+def _is_balanced(candidate: Candidate) -> bool:
+    return candidate.config.class_weight == BALANCED
+
+
+def _read_tried(candidate: Candidate, path: Path) -> Tried:
+    try:
+        return _tried(candidate, read_tensors(path))
+    except (KeyError, IndexError, ValueError) as error:
+        raise RunError(f"{path} is not what a fit wrote; delete it, and the fit makes it anew") from error
+
+
+def _tried(candidate: Candidate, tensors: dict[str, Tensor]) -> Tried:
+    probabilities = _rows(tensors["probabilities"])
+    points, nodes = tensors["points"].double().numpy(), tensors["nodes"].long().numpy()
+    if probabilities.shape[:2] != (len(points), len(nodes)) or not math.isfinite(probabilities.sum()):
+        raise ValueError("the sizes do not match")
+    fcn = _rows(tensors["fcn"]) if "fcn" in tensors else None
+    return Tried(candidate, points, nodes, probabilities, fcn, round(float(tensors[_SECONDS][0]), 3))
+
+
+def _rows(probabilities: Tensor) -> NDArray[np.float64]:
+    """Return float64 probabilities; rows of float32 sum to 1 only approximately."""
+    exact = probabilities.double()
+    rows: NDArray[np.float64] = (exact / exact.sum(dim=-1, keepdim=True)).numpy()
+    return rows

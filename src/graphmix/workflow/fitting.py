@@ -3,34 +3,36 @@
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from graphmix.data import Graph
+from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
+from graphmix.results.survey import Survey
 from graphmix.storage.folders import PREDICTIONS
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.tables.table import quoted
 from graphmix.training import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.estimates import check_runs
-from graphmix.workflow.candidates import check_weights, epoch_notes, held_by_method, try_methods, usual_config
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.ensemble import Ensemble
-from graphmix.workflow.folder import begin, check_folder
+from graphmix.workflow.folder import CANDIDATES, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions
+from graphmix.workflow.outcome import Outcome, find_mixture
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import NOTED, check_predictions, write_predictions
+from graphmix.workflow.plan import AUTO, Candidate, epoch_notes, make_plan
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
-from graphmix.workflow.ranking import rank
 from graphmix.workflow.survey import survey
+from graphmix.workflow.trying import Budget
 from graphmix.workflow.watching import Watcher
 
 
@@ -68,8 +70,8 @@ def fit_tables(
 ) -> TableModel:
     """Train a model on a table of nodes and a table of edges.
 
-    It tries several methods, chooses the best by labels held out of training, and calibrates its probabilities. Without
-    a `split` column the labels are split into five folds, and each is held out once.
+    It tries several methods, averages them with weights that labels held out of training choose, and calibrates the
+    result. Without a `split` column the labels are split into five folds, and each is held out once.
 
     Args:
         nodes: the nodes, one per row: a path to a CSV, TSV or Parquet file, a pandas DataFrame or a pyarrow Table. May
@@ -81,6 +83,7 @@ def fit_tables(
         options: methods to try, metric, targets, files, device; defaults if None.
         watch: callbacks that tell how far the fit is.
         settings: hyperparameters of the networks, fields of `Config`; chosen by the size of the graph if not given.
+            The `backbone` may be "auto": the folds choose it.
 
     Raises:
         DataError: a table is invalid; the message names the table and the line, column or node.
@@ -123,96 +126,110 @@ def _fit_into(
         resume=options.resume,
         force=options.force,
     )
-    stages = Stages(watch)
+    stages, budget = Stages(watch), Budget(options.time_limit)
     problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin)
-    config = usual_config(problem.graph, **(options.settings() | settings))
+    plan = make_plan(problem.graph, options.methods, options.settings() | settings)
     asked = {"columns": columns.to_json(), "tables": [None if table is None else checksum(table) for table in tables]}
-    return fit_problem(problem, config, options, folder, asked=asked, stages=stages, watch=watch)
+    return fit_problem(problem, plan, options, folder, asked=asked, stages=stages, watch=watch, budget=budget)
 
 
 def fit_problem(
     problem: Problem,
-    config: Config,
+    plan: Sequence[Candidate],
     options: FitOptions,
     folder: Path,
     *,
     asked: dict[str, Any] | None = None,
     stages: Stages | None = None,
     watch: Watcher | None = None,
+    budget: Budget | None = None,
 ) -> TableModel:
-    """Try the methods, choose and calibrate the best, and write the model and its predictions into a folder.
+    """Try the candidates of a plan, average and calibrate them, and write the model and its predictions into a folder.
 
     Args:
         problem: the graph.
-        config: the hyperparameters of the networks, and the seed of the folds if no split was given.
-        options: what to try and to aim at.
+        plan: the candidates, as `graphmix.workflow.plan.make_plan` returns them.
+        options: what to aim at.
         folder: new or empty, or with `options.resume` one where the same fit was begun.
         asked: what else the result depends on, as JSON values: the columns, and checksums of the tables.
         stages: those of reading the tables; training and writing are added.
         watch: callbacks.
+        budget: how long it may take, counted from when it was made; that of the options if None.
 
     Raises:
-        RunError: the folder cannot be used, or no method gave finite predictions.
+        RunError: the folder cannot be used, or no candidate gave finite predictions in time.
     """
-    watch = watch or Watcher()
+    watch, budget = watch or Watcher(), budget or Budget(options.time_limit)
     stages = stages or Stages(watch)
-    problem = replace(problem, notes=(*problem.notes, *epoch_notes(config, options.methods)))
+    problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan)))
+    found = _look_at(problem, options, watch)
+    split = _make_split(problem, plan, options)
+    wanted = {"plan": [each.to_json() for each in plan], "wishes": options.to_json(), **(asked or {})}
+    stages.begin("training")
+    noted = {} if options.predictions is None else {NOTED: str(options.predictions)}
+    with begin(folder, wanted, resume=options.resume, noted=noted):
+        outcome = find_mixture(problem, split, plan, options, folder / CANDIDATES, watch=watch, budget=budget)
+        stages.begin("writing")
+        return _write(outcome, problem, found, options, folder, stages, watch)
+
+
+def _look_at(problem: Problem, options: FitOptions, watch: Watcher) -> Survey:
+    """Survey the graph, and show what was understood before anything is trained."""
     watch.step("looking at the graph")
     found = survey(problem.graph, problem.known, balanced=options.balanced)
     found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
-    path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
-    graph = problem.graph
-    # Checked before the folder is made, and before the split, which takes memory for every trial.
-    check_weights(options.methods, graph, config)
-    check_memory(graph, config, choose_device(options.device), shared_split=problem.split is not None)
+    return found
+
+
+def _make_split(problem: Problem, plan: Sequence[Candidate], options: FitOptions) -> Split:
+    """Return what each trial trains on and holds out, after checking that there is memory for it."""
+    graph, device = problem.graph, choose_device(options.device)
+    # Before the split, which takes memory for every trial.
+    for candidate in plan:
+        check_memory(graph, candidate.config, device, shared_split=problem.split is not None)
+    config = plan[0].config
     _check_room(graph, config)
-    split = problem.splits(config.trials, config.seed)
-    wanted = {"config": config.to_dict(), "wishes": options.to_json(), **(asked or {})}
-    stages.begin("training")
-    noted = {} if options.predictions is None else {NOTED: str(options.predictions)}
-    with begin(folder, wanted, resume=options.resume, noted=noted):
-        candidates, failures = try_methods(
-            options.methods,
-            graph,
-            split,
-            config,
-            folder / "candidates",
-            device=options.device,
-            watch=lambda method: watch.method(method, config),
-            tell=watch.step,
-        )
-        stages.begin("writing")
-        watch.step("comparing the methods")
-        placings = rank(candidates, graph.num_classes, options.metric)
-        (winner,) = (candidate for candidate in candidates if candidate.method == placings[0].method)
-        watch.step("calibrating the probabilities")
-        ensemble = Ensemble.from_candidate(winner, config, problem.classes)
-        watch.step("predicting every row")
-        decisions = ensemble.decide(ensemble.probabilities(problem.learned), options.target_accuracy, options.coverage)
-        names = problem.row_names()
-        predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
-        write_predictions(predictions, path, options)
-        watch.step("measuring the calibration")
-        metrics = describe(ensemble, placings, candidates, decisions, found, problem, split, options)
-        stages.end()
-        metrics = replace(
-            metrics,
-            notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
-            failures=tuple(failures),
-            seconds=stages.seconds,
-            peak_memory_gib=peak_memory(),
-        )
-        watch.step("writing the model")
-        model = TableModel(
-            ensemble=ensemble,
-            problem=problem,
-            held=held_by_method(candidates),
-            target_accuracy=options.target_accuracy,
-            coverage=options.coverage,
-            stored_metrics=metrics,
-        )
-        model.write_into(folder)
+    return problem.splits(config.trials, config.seed)
+
+
+def _write(
+    outcome: Outcome,
+    problem: Problem,
+    found: Survey,
+    options: FitOptions,
+    folder: Path,
+    stages: Stages,
+    watch: Watcher,
+) -> TableModel:
+    """Predict every row, measure how good that is, and write both with the model."""
+    mixture = outcome.mixture
+    watch.step("predicting every row")
+    decisions = mixture.decide(mixture.probabilities(problem.learned), options.target_accuracy, options.coverage)
+    names = problem.row_names()
+    predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
+    path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
+    write_predictions(predictions, path, options)
+    watch.step("measuring the calibration")
+    metrics = describe(outcome, decisions, found, problem, options)
+    stages.end()
+    metrics = replace(
+        metrics,
+        notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
+        failures=outcome.failures,
+        seconds=stages.seconds,
+        peak_memory_gib=peak_memory(),
+    )
+    watch.step("writing the model")
+    model = TableModel(
+        mixture=mixture,
+        problem=problem,
+        held=outcome.held | outcome.fcn_held,
+        target_accuracy=options.target_accuracy,
+        coverage=options.coverage,
+        stored_metrics=metrics,
+    )
+    model.write_into(folder)
     return model
 
 
@@ -244,7 +261,8 @@ def _check_settings(settings: dict[str, Any]) -> None:
             hint = "; `options` chooses the methods" if name == "method" else f"; there are {', '.join(known)}"
             raise ConfigError(f"there is no hyperparameter {name!r}{hint}")
     # The number of epochs follows from the graph if it is not given.
-    check_runs(Config(**{"epochs": 1} | {name: value for name, value in settings.items() if value is not None}))
+    given = {name: value for name, value in settings.items() if value is not None and value != AUTO}
+    check_runs(Config(**{"epochs": 1} | given))
 
 
 def _check_room(graph: Graph, config: Config) -> None:

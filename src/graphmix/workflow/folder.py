@@ -1,10 +1,10 @@
 """The folder of a model, and of a fit in progress. It holds JSON, safetensors and CSV, never code.
 
 config.json           what was requested; written first
-candidates/METHOD/    the run of each network that was tried
-weights.safetensors   the weights of the best method, `[trials, ...]`
+candidates/NAME/      what each candidate predicted of held-out labels, and its weights if it is in the mixture
+weights.safetensors   what the members of the mixture learned; the weights of networks are `[trials, ...]`
 graph.safetensors     features, edges, labels and splits
-heldout.safetensors   each method's predictions of labels it did not train on
+heldout.safetensors   each candidate's predictions of labels it did not train on
 encoders.json         how columns become features
 ids.json              the ids of the nodes, in order
 metrics.json          how good the methods are, the calibration, the times
@@ -44,6 +44,7 @@ from graphmix.storage.lock import locked
 TENSORS = (WEIGHTS, "graph.safetensors", "heldout.safetensors")
 TEXTS = ("encoders.json", "ids.json")
 NEEDED = (*TENSORS, *TEXTS)
+CANDIDATES = "candidates"
 
 
 @contextmanager
@@ -86,8 +87,8 @@ def _removed_unless_trained(folder: Path) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not (folder / MODEL).exists() and not any(folder.glob("candidates/**/*.safetensors")):
-            shutil.rmtree(folder / "candidates", ignore_errors=True)
+        if not (folder / MODEL).exists() and not any(folder.glob(f"{CANDIDATES}/**/*.safetensors")):
+            shutil.rmtree(folder / CANDIDATES, ignore_errors=True)
             for name in (CONFIG, PREDICTIONS, METRICS, *NEEDED):
                 (folder / name).unlink(missing_ok=True)
         raise

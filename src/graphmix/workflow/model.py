@@ -28,8 +28,8 @@ from graphmix.tables.files import is_path, limited
 from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
-from graphmix.workflow.ensemble import Ensemble
 from graphmix.workflow.folder import NEEDED, TENSORS, TEXTS
+from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import stored_problem
@@ -55,16 +55,17 @@ class TableModel:
     """A model trained on tables, with its graph. `fit_tables` and `load_model` return one.
 
     Attributes:
-        ensemble: the networks of the best method, and their calibration.
+        mixture: the trained members, their shares, and the calibration of their average.
         problem: the graph, and what turned tables into it.
-        held: held-out predictions by method; "graphmix-fcn" are those of GraphMix's own FCN.
+        held: held-out predictions by the name of the candidate, and of the "mixture"; under NAME-fcn are those of
+            networks without their edges.
         target_accuracy: the accuracy below which predictions abstain.
         coverage: the coverage of prediction sets.
         estimator: what `GraphMixClassifier` needs besides; None if the model comes from tables.
         stored_metrics: what metrics.json holds, or why it cannot be read; None if the model has no metrics.
     """
 
-    ensemble: Ensemble
+    mixture: Mixture
     problem: Problem
     held: dict[str, HeldOut]
     target_accuracy: float
@@ -73,9 +74,9 @@ class TableModel:
     stored_metrics: FitMetrics | RunError | None = None
 
     def __repr__(self) -> str:
-        rows, classes = self.problem.graph.num_nodes, len(self.ensemble.classes)
+        rows, classes = self.problem.graph.num_nodes, len(self.mixture.classes)
         name, task = self.problem.graph.name, self.problem.task
-        return f"TableModel({name!r}: {self.ensemble.method}, {rows:,} {task}, {classes:,} classes)"
+        return f"TableModel({name!r}: {self.mixture.method}, {rows:,} {task}, {classes:,} classes)"
 
     def predict(
         self,
@@ -110,9 +111,9 @@ class TableModel:
         first = 0 if everything else grown.first
         target = self.target_accuracy if target_accuracy is None else target_accuracy
         coverage = self.coverage if coverage is None else coverage
-        decisions = self.ensemble.decide(self.ensemble.probabilities(grown.graph)[first:], target, coverage)
-        doubts = self.ensemble.doubts(decisions, target, coverage)
-        classes = self.ensemble.classes
+        decisions = self.mixture.decide(self.mixture.probabilities(grown.graph)[first:], target, coverage)
+        doubts = self.mixture.doubts(decisions, target, coverage)
+        classes = self.mixture.classes
         names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
         notes = (*grown.notes, *doubts)
@@ -129,7 +130,7 @@ class TableModel:
             device: where to train, if that is needed.
             watch: callbacks that tell how far it is.
         """
-        return advise(self.ensemble, self.problem, self.held, count, device=device, watch=watch or Watcher())
+        return advise(self.mixture, self.problem, self.held, count, device=device, watch=watch or Watcher())
 
     def save(self, folder: Path | str) -> None:
         """Write the model into a folder: new, empty, or of a saved model, which is replaced.
@@ -184,9 +185,9 @@ class TableModel:
 
     def _parts(self) -> tuple[dict[str, bytes], dict[str, Any]]:
         """Return the contents of the files by name, and the description."""
-        problem, ensemble = self.problem, self.ensemble
+        problem, mixture = self.problem, self.mixture
         contents = {
-            "weights.safetensors": tensor_bytes(ensemble.weights),
+            "weights.safetensors": tensor_bytes(mixture.tensors()),
             "graph.safetensors": tensor_bytes(problem.tensors()),
             "heldout.safetensors": tensor_bytes(pack_held(self.held)),
             "encoders.json": _json_bytes(problem.encoders_json()),
@@ -196,7 +197,7 @@ class TableModel:
             "format": formats.MODEL,
             "versions": versions(),
             **problem.describe(),
-            **ensemble.describe(),
+            **mixture.describe(),
             "target_accuracy": self.target_accuracy,
             "coverage": self.coverage,
             "estimator": self.estimator,
@@ -235,7 +236,7 @@ def _assemble(
     if estimator is not None and not isinstance(estimator, dict):
         raise ValueError("invalid: estimator")
     return TableModel(
-        ensemble=Ensemble.from_parts(described, tensors["weights"], held, problem.graph),
+        mixture=Mixture.from_parts(described, tensors["weights"], held, problem.graph),
         problem=problem,
         held=held,
         target_accuracy=positive(described, "target_accuracy", below=1),

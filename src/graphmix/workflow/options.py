@@ -1,5 +1,6 @@
 """FitOptions: the options of a fit besides the columns and the hyperparameters."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from graphmix.training.methods import fit_methods
 
 CANDIDATES = fit_methods()
 ACCURACY, MACRO_F1 = "accuracy", "macro-f1"
-_BALANCED = "balanced"
+BALANCED = "balanced"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +20,9 @@ class FitOptions:
     """Options of a fit: methods, metric, targets, files, device.
 
     Attributes:
-        methods: the methods to try; the best becomes the model.
-        balanced: whether every class counts the same, however rare; the best method is then chosen by macro F1.
+        methods: the methods to try; the model is a weighted average of them.
+        balanced: whether every class counts the same, however rare, in training and in the choice of the weights.
+        time_limit: about how many seconds the fit may take; None for no limit.
         target_accuracy: predictions abstain where the accuracy would be lower; above 0 and below 1.
         coverage: the share of nodes whose prediction set must contain their class; above 0 and below 1.
         predictions: the file for the predictions, .csv, .tsv or .parquet; None for predictions.csv in the model's
@@ -44,22 +46,25 @@ class FitOptions:
     ignore_unknown: bool = False
     device: str = "auto"
     limit: Limits = USUAL
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         # The class is frozen, and repeats must not be tried twice.
         object.__setattr__(self, "methods", check_methods(self.methods))
         check_shares(target_accuracy=self.target_accuracy, coverage=self.coverage)
+        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
+            raise ConfigError(f"`time_limit` must be a number of seconds above 0, not {self.time_limit}")
 
     @property
     def metric(self) -> str:
-        """What the best method is chosen by."""
+        """What methods are compared by."""
         return MACRO_F1 if self.balanced else ACCURACY
 
     def settings(self) -> dict[str, Any]:
         """Return the hyperparameters that these options imply."""
         if not self.balanced:
             return {}
-        return {"class_weight": _BALANCED, "target_weight": _BALANCED, "select_by": MACRO_F1}
+        return {"class_weight": BALANCED, "target_weight": BALANCED}
 
     def to_json(self) -> dict[str, Any]:
         """Return what the result depends on, as config.json has it."""

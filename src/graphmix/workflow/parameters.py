@@ -2,21 +2,20 @@
 
 from typing import Any
 
-from graphmix.data import Graph
-from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError
+from graphmix.results.fit import MIXTURE
 from graphmix.training import Config
 from graphmix.training.settings import Parameter, parameters
-from graphmix.workflow.candidates import usual_config
-from graphmix.workflow.options import FitOptions
+from graphmix.workflow.options import BALANCED, FitOptions, check_methods
+from graphmix.workflow.plan import AUTO
 
-BALANCED = "balanced"
 _OWN = (
     Parameter(
         "method",
-        "graphmix",
-        'What to train: "graphmix", "supervised" (the network without GraphMix), "fcn" (without the edges) or '
-        '"label-propagation" (without the features).',
+        AUTO,
+        'What to train: "auto", a mixture of several methods that held-out labels choose; or one of them, for example '
+        '"graphmix", "supervised" (a network without GraphMix), "fcn" (without the edges), "label-propagation" '
+        '(without the features).',
     ),
     Parameter(
         "class_weight",
@@ -35,10 +34,7 @@ _OWN = (
     Parameter("random_state", 0, "A seed, a numpy `RandomState`, or None for numpy's own."),
 )
 # Hyperparameters that the estimator's own parameters set, that prepare X, or that have no effect by themselves.
-_SET = ("method", "reading", "seed", "class_weight", "target_weight", "select_by", "binarise")
-# Hyperparameters that are chosen from the size of the graph if they are None.
-_BY_SIZE = ("epochs", "hidden", "learning_rate", "input_dropout", "hidden_dropout", "ties")
-_DEFAULTS = dict.fromkeys(_BY_SIZE) | {"trials": FOLDS}
+_SET = ("method", "reading", "seed", "class_weight", "target_weight", "select_by", "ties", "binarise")
 # `temperature` would read as that of the calibration.
 _NAMES = {"temperature": "sharpening_temperature"}
 
@@ -46,38 +42,39 @@ _NAMES = {"temperature": "sharpening_temperature"}
 def estimator_parameters() -> list[Parameter]:
     """Return the parameters of the estimator, in order: its method, the hyperparameters, and its other own ones."""
     called = _called()
-    hyperparameters = [
-        Parameter(called[name], _DEFAULTS.get(name, default), text)
-        for name, default, text in parameters(Config)
-        if name in called
-    ]
+    hyperparameters = [Parameter(called[name], None, text) for name, _, text in parameters(Config) if name in called]
     return [_OWN[0], *hyperparameters, *_OWN[1:]]
 
 
-def estimator_config(graph: Graph, values: dict[str, Any], seed: int) -> Config:
-    """Return the hyperparameters of a fit.
-
-    Args:
-        graph: the graph; what is None is chosen from its size.
-        values: the values of the estimator's parameters by name.
-        seed: the seed.
+def estimator_options(values: dict[str, Any]) -> FitOptions:
+    """Return the options of a fit from the values of the estimator's parameters by name.
 
     Raises:
         ConfigError: a value is out of its range.
     """
-    weight = values["class_weight"]
+    weight, method = values["class_weight"], values["method"]
     if weight not in (None, BALANCED):
         raise ConfigError(f"`class_weight` must be None or {BALANCED!r}, not {weight!r}")
-    implied = FitOptions(balanced=weight == BALANCED).settings()
+    chosen = {} if method == AUTO else {"methods": check_methods(method)}
+    return FitOptions(balanced=weight == BALANCED, device=values["device"], **chosen)
+
+
+def estimator_settings(values: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return the hyperparameters that the estimator's parameters set; None for those to be chosen."""
     given = {name: values[called] for name, called in _called().items()}
-    return usual_config(graph, seed=seed, **given, **implied)
+    return estimator_options(values).settings() | given | {"seed": seed}
 
 
 def config_parameters(config: Config, method: str) -> dict[str, Any]:
-    """Return the values of the estimator's parameters that give a method these hyperparameters."""
-    values = {called: getattr(config, name) for name, called in _called().items()}
+    """Return the values of the estimator's parameters that give a method these hyperparameters.
+
+    Those of a mixture's members differ, so they are left to be chosen.
+    """
     weight = BALANCED if config.class_weight == BALANCED else None
-    return values | {"method": method, "class_weight": weight, "random_state": config.seed}
+    own = {"method": method, "class_weight": weight, "random_state": config.seed}
+    if method == MIXTURE:
+        return own | {"method": AUTO}
+    return {called: getattr(config, name) for name, called in _called().items()} | own
 
 
 def _called() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphmix.files import check_not_read
-from graphmix.workflow.ensemble import Decisions
+from graphmix.workflow.mixture import Decisions
 from graphmix.workflow.output import OutputTable
 
 ALTERNATIVES = 2

@@ -1,6 +1,6 @@
-"""Ranking: which candidate to use, and whether its lead is statistically significant."""
+"""Ranking: how good the model and its candidates are on held-out labels, and whether its lead is significant."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -8,56 +8,50 @@ import torch
 from graphmix.evaluation.comparison import Difference, compare, compare_macro_f1
 from graphmix.evaluation.heldout import HeldOut
 from graphmix.method import f1
-from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import Candidate
 from graphmix.workflow.options import ACCURACY
 
 
 @dataclass(frozen=True)
 class Placing:
-    """The place of a candidate.
+    """The place of a candidate, or of the model.
 
     Attributes:
-        method: its name.
+        name: its name.
         accuracy: the share of held-out labels that it predicts correctly.
         macro_f1: its mean F1 over the classes on held-out labels.
-        behind: how much better the best candidate is, by the selection metric; None for the best.
+        behind: how much better the model is, by the metric; below 0 if it is worse, and None for the model.
     """
 
-    method: str
+    name: str
     accuracy: float
     macro_f1: float
     behind: Difference | None
 
 
-def rank(candidates: Sequence[Candidate], classes: int, metric: str = ACCURACY) -> list[Placing]:
-    """Order candidates by their score on held-out labels, the best first; of equals the simplest.
+def rank(model: str, held: Mapping[str, HeldOut], classes: int, metric: str = ACCURACY) -> list[Placing]:
+    """Compare candidates with the model on the same held-out labels: the model first, then the best first.
 
     Args:
-        candidates: judged on the same nodes.
+        model: the name of the model.
+        held: name to held-out predictions of the model and of every candidate, cheap ones first: of equally good
+            candidates, the cheaper comes first.
         classes: the number of classes.
-        metric: the selection metric, "accuracy" or "macro-f1".
+        metric: "accuracy" or "macro-f1".
     """
 
-    def score(candidate: Candidate) -> float:
-        return accuracy(candidate.held) if metric == ACCURACY else macro_f1(candidate.held, classes)
+    def score(one: HeldOut) -> float:
+        return accuracy(one) if metric == ACCURACY else macro_f1(one, classes)
 
-    def rank_key(candidate: Candidate) -> tuple[float, int]:
-        return -round(score(candidate), 9), METHODS[candidate.method].report_place
-
-    ordered = sorted(candidates, key=rank_key)
-    best = ordered[0]
-
-    def behind(candidate: Candidate) -> Difference | None:
-        if candidate is best:
+    def behind(name: str) -> Difference | None:
+        if name == model:
             return None
         if metric == ACCURACY:
-            return compare(best.held.right, candidate.held.right)
-        return compare_macro_f1(best.held.predicted, candidate.held.predicted, best.held.labels, classes)
+            return compare(held[model].right, held[name].right)
+        return compare_macro_f1(held[model].predicted, held[name].predicted, held[name].labels, classes)
 
+    others = sorted((name for name in held if name != model), key=lambda name: -round(score(held[name]), 9))
     return [
-        Placing(candidate.method, accuracy(candidate.held), macro_f1(candidate.held, classes), behind(candidate))
-        for candidate in ordered
+        Placing(name, accuracy(held[name]), macro_f1(held[name], classes), behind(name)) for name in (model, *others)
     ]
 
 

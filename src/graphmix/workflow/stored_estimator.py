@@ -40,7 +40,7 @@ def stored_parameters(model: TableModel) -> dict[str, Any]:
         TypeError: they are invalid.
     """
     if model.estimator is None:
-        return config_parameters(model.ensemble.config, model.ensemble.method)
+        return config_parameters(model.mixture.config, model.mixture.method)
     stored = model.estimator["parameters"]
     return {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
 
@@ -53,7 +53,7 @@ def stored_classes(model: TableModel) -> NDArray[Any]:
         ValueError: they are not what was written.
     """
     if model.estimator is None:
-        return np.array(model.ensemble.classes)
+        return np.array(model.mixture.classes)
     values, kind = model.estimator["classes"], model.estimator["type_of_classes"]
     dtype = np.dtype(str(kind))
     # The width of strings is that of the strings, not what a file says: that may be more than fits into memory.
@@ -62,7 +62,7 @@ def stored_classes(model: TableModel) -> NDArray[Any]:
     classes = np.array(values, dtype=dtype)
     if classes.ndim != 1 or classes.tolist() != values or not np.array_equal(np.unique(classes), classes):
         raise ValueError("the classes are not what was written")
-    if tuple(str(label) for label in classes) != model.ensemble.classes:
+    if tuple(str(label) for label in classes) != model.mixture.classes:
         raise ValueError("the classes are not those of the model")
     return classes
 

@@ -1,8 +1,8 @@
 """Watcher: callbacks that tell how far a fit is. The library itself prints nothing."""
 
+from collections.abc import Callable
+
 from graphmix.results.survey import Survey
-from graphmix.training import Config
-from graphmix.training.loop import Watch
 from graphmix.workflow.problem import Problem
 
 
@@ -15,9 +15,12 @@ class Watcher:
     def understood(self, problem: Problem, survey: Survey) -> None:
         """The tables are read, and training has not begun."""
 
-    def step(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Something that may take long begins, or has done so much of at most `total`; 0 if that is not known."""
+    def step(self, what: str) -> None:
+        """Something that may take long begins."""
 
-    def method(self, name: str, config: Config) -> Watch | None:
-        """A method begins to train; the result, if any, is called after every epoch."""
-        return None
+    def begins(self, what: str, place: int, steps: int) -> Callable[[int, int], None]:
+        """Step `place`, from 0, of `steps` of the training begins; the result is called with what is done, of how much.
+
+        Networks that train side by side call it from several threads.
+        """
+        return lambda done, total: None

@@ -1,4 +1,4 @@
-"""Ensemble: the networks of one method, averaged and calibrated."""
+"""Mixture: trained members, averaged and calibrated, and what they decide."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphmix.baselines import propagate
 from graphmix.data import Graph
 from graphmix.errors import DataError
 from graphmix.evaluation.calibration import (
@@ -18,16 +17,14 @@ from graphmix.evaluation.calibration import (
     conformal_threshold,
     fit_temperature,
 )
-from graphmix.evaluation.heldout import HeldOut, ensemble
-from graphmix.models import BACKBONES
+from graphmix.evaluation.heldout import HeldOut
+from graphmix.evaluation.selection import average
 from graphmix.results.evidence import FEWEST_CALIBRATED, FEWEST_KEPT
+from graphmix.results.fit import MIXTURE
 from graphmix.results.outcome import undecided, unpromised
-from graphmix.streams import Streams
 from graphmix.tables.stored import positive
 from graphmix.training import Config
-from graphmix.training.loop import predict_proba
-from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import Candidate
+from graphmix.workflow.members import Member, pack_members, unpack_members
 from graphmix.workflow.options import check_methods, check_shares
 
 
@@ -38,64 +35,85 @@ def can_calibrate(held: HeldOut) -> bool:
 
 # How many probabilities are sorted at a time.
 _SORTED = 2**18
+# Shares are stored with all their digits, but their sum is rounded.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
-    """The networks of one method, whose mean prediction is calibrated.
+class Mixture:
+    """A weighted average of trained members, whose prediction is calibrated. It may have a single member.
 
     Attributes:
-        method: what was trained, one of `graphmix.workflow.options.CANDIDATES`.
-        config: the hyperparameters.
+        members: the members, the one with the largest share first.
         classes: the names of the classes, in the order of the probabilities.
-        weights: name to tensor `[trials, ...]`; empty for label propagation.
-        held: its held-out predictions, before calibration.
-        temperature: what the logits are divided by.
+        held: held-out predictions of such a mixture, before calibration; other labels chose it.
+        temperature: what the logits of the average are divided by.
     """
 
-    method: str
-    config: Config
+    members: tuple[Member, ...]
     classes: tuple[str, ...]
-    weights: dict[str, Tensor]
     held: HeldOut
     temperature: float
 
     @classmethod
-    def from_candidate(cls, candidate: Candidate, config: Config, classes: tuple[str, ...]) -> "Ensemble":
-        """Calibrate the networks of a candidate on its held-out predictions."""
-        held = candidate.held
+    def calibrated(cls, members: tuple[Member, ...], classes: tuple[str, ...], held: HeldOut) -> "Mixture":
+        """Calibrate members on the held-out predictions of such a mixture."""
         temperature = fit_temperature(held.probabilities, held.labels) if can_calibrate(held) else 1.0
-        weights = {} if candidate.fit is None else candidate.fit.weights
-        own = config if candidate.fit is None else candidate.fit.config
-        return cls(candidate.method, own, classes, weights, candidate.held, temperature)
+        return cls(members, classes, held, temperature)
+
+    @property
+    def method(self) -> str:
+        """The method of a single member; "mixture" if there are several."""
+        return self.members[0].method if len(self.members) == 1 else MIXTURE
+
+    @property
+    def config(self) -> Config:
+        """The hyperparameters of the networks with the largest share; of the first member if there are no networks."""
+        return next((each for each in self.members if each.is_network), self.members[0]).config
 
     def describe(self) -> dict[str, Any]:
-        """Return what model.json says of the ensemble."""
-        return {"method": self.method, "config": self.config.to_dict(), "temperature": self.temperature}
+        """Return what model.json says of the mixture."""
+        return {"members": [each.describe() for each in self.members], "temperature": self.temperature}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors of all members."""
+        return pack_members(self.members)
 
     @classmethod
-    def from_parts(
-        cls, described: Any, weights: dict[str, Tensor], held: dict[str, HeldOut], graph: Graph
-    ) -> "Ensemble":
-        """Read back what `describe` returned, with the weights and the held-out predictions by method.
+    def from_parts(cls, described: Any, tensors: dict[str, Tensor], held: dict[str, HeldOut], graph: Graph) -> "Mixture":
+        """Read back what `describe` and `tensors` returned, with held-out predictions by name.
 
         Raises:
             KeyError: a value is missing.
-            ValueError: a value is invalid, or the weights are those of another network.
+            ValueError: a value is invalid, or the tensors are those of another member.
         """
-        (method,) = check_methods(described["method"])
-        config = Config.from_dict(described["config"])
-        temperature = positive(described, "temperature")
-        made = cls(method, config, graph.class_names or (), weights, held[method], temperature)
-        made._check_weights(graph.num_features)
-        return made
+        classes, temperature = graph.class_names or (), positive(described, "temperature")
+        if "members" not in described:
+            return cls((_only_member(described, tensors, graph),), classes, held[described["method"]], temperature)
+        members = unpack_members(described["members"], tensors, graph)
+        if abs(sum(each.share for each in members) - 1) > _ROUNDING:
+            raise ValueError("the shares of the members do not sum to 1")
+        return cls(members, classes, held[MIXTURE], temperature)
 
     def probabilities(self, graph: Graph) -> NDArray[np.float64]:
         """Return calibrated class probabilities of every node: `[nodes, classes]`, rows sum to 1.
 
         Label propagation uses the labels in `graph.y`.
         """
-        return self.calibrate(ensemble(self._predict(graph)))
+        predicted = {each.name: each.probabilities(graph) for each in self.members}
+        return self.calibrate(average(predicted, {each.name: each.share for each in self.members}))
+
+    def inductive(self) -> "Mixture":
+        """Return the mixture for another graph: without label propagation, which only knows the nodes of the fit.
+
+        Raises:
+            DataError: there is no other member.
+        """
+        kept = [each for each in self.members if not each.is_transductive]
+        if not kept:
+            raise DataError("label propagation only knows the nodes of the fit; leave X out, or fit on all nodes")
+        total = sum(each.share for each in kept)
+        return replace(self, members=tuple(replace(each, share=each.share / total) for each in kept))
 
     def calibrate(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide the logits of averaged probabilities `[nodes, classes]` by the temperature."""
@@ -132,34 +150,12 @@ class Ensemble:
             said.append(unpromised(labels, kind, 100 * coverage, len(self.classes)))
         return tuple(said)
 
-    def _check_weights(self, features: int) -> None:
-        """Raise a `DataError` unless the weights have the shapes that the hyperparameters imply."""
-        expected: dict[str, tuple[int, ...]] = {}
-        if not METHODS[self.method].baseline:
-            # First, because a false number of trials would take memory.
-            trials = [weight.shape[:1] for weight in self.weights.values()]
-            if not trials or any(found != (self.config.trials,) for found in trials):
-                raise DataError(f"the weights are not those of {self.config.trials:,} trials")
-            sizes = (features, self.config.hidden, len(self.classes))
-            # The meta device has shapes and no values.
-            streams = Streams.from_seeds(range(self.config.trials), "meta")
-            network = BACKBONES[self.config.backbone]
-            drawn = network.create(streams, sizes, bias=self.config.bias, **self.config.options())
-            expected = {name: tuple(weight.shape) for name, weight in drawn.weights.items()}
-        if {name: tuple(weight.shape) for name, weight in self.weights.items()} != expected:
-            raise DataError(f"the weights are not those of such a {self.config.backbone}")
 
-    def _predict(self, graph: Graph) -> Tensor:
-        if METHODS[self.method].baseline:
-            return propagate(graph, (graph.y >= 0)[None])
-        network = BACKBONES[self.config.backbone](self.weights, **self.config.options())
-        if graph.num_edges == 0:
-            # Without edges a row's prediction depends on that row alone. In float32 it would also depend, by about
-            # 1e-8, on the row's place: matrix products sum rows at the edge of a block in another order.
-            network = replace(network, weights={name: weight.double() for name, weight in self.weights.items()})
-            x = graph.x
-            graph = graph.with_x(x.double() if isinstance(x, Tensor) else replace(x, values=x.values.double()))
-        return predict_proba(network, self.config, graph)
+def _only_member(described: Any, tensors: dict[str, Tensor], graph: Graph) -> Member:
+    """Read the model of an older version, which had the networks of one method."""
+    (method,) = check_methods(described["method"])
+    config = Config.from_dict(described["config"])
+    return Member(method, method, config, tensors).checked(graph)
 
 
 def _sorted_classes(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,0 +1,214 @@
+"""Networks trained for a number of epochs that other networks chose.
+
+`trace` trains networks on part of the labels and notes, every few epochs, what they predict of the labels held out.
+Whoever reads the trace chooses the number of epochs; `train_for` then trains networks on all labels for so many.
+Nothing is evaluated in between, so an epoch takes about two thirds of the time that it takes in `fit`.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from graphmix.data import Graph, Split
+from graphmix.errors import RunError
+from graphmix.method import softmax
+from graphmix.training.batch import Batch
+from graphmix.training.capture import Captured, capturable, on_side_stream
+from graphmix.training.config import Config
+from graphmix.training.devices import check_memory, choose_device, trials_at_once
+from graphmix.training.methods import BOTH, METHODS
+from graphmix.training.parallel import check_stop, side_by_side
+from graphmix.training.task import Task
+
+# Held-out nodes are predicted after so many epochs, again and again.
+EVERY = 10
+# Training ends where the held-out loss has not improved for so many epochs.
+PATIENCE = 100
+# So many probabilities of all moments together are kept; with more, there are fewer moments.
+_MOST_KEPT = 2**26
+_FEWEST_POINTS = 5
+_FLOOR = 1e-12
+
+Tell = Callable[[int, int], None]
+Result = TypeVar("Result")
+
+
+class OutOfTimeError(RunError):
+    """The time limit was reached before the networks were trained."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What networks predict of nodes held out of their training, as they train.
+
+    Attributes:
+        points: int64 `[points]`, the numbers of epochs at which they predicted.
+        nodes: int64 `[held]`, the nodes that at least one trial held out, in increasing order.
+        probabilities: float32 `[points, held, classes]`, the mean over the trials that held out the node.
+        fcn: the same by the networks without the edges; None unless the method trains both.
+    """
+
+    points: Tensor
+    nodes: Tensor
+    probabilities: Tensor
+    fcn: Tensor | None = None
+
+
+def trace(
+    graph: Graph,
+    split: Split,
+    config: Config,
+    *,
+    device: str = "auto",
+    patience: int = PATIENCE,
+    tell: Tell = lambda done, total: None,
+    deadline: float | None = None,
+) -> Trace:
+    """Train networks and note what they predict of the validation nodes of their split.
+
+    A batch of trials stops when its loss on these nodes has not improved for `patience` epochs; with predicted targets
+    this counts from the end of their ramp-up. Its last predictions then stand for the epochs it did not do.
+
+    Args:
+        graph: the graph.
+        split: training and validation nodes, shared or one set per trial; test nodes are not looked at.
+        config: the hyperparameters.
+        device: where to train.
+        patience: how many epochs without an improvement are too many.
+        tell: called with how many epochs of all trials are done, and of how many.
+        deadline: a time of `time.monotonic` at which to give up.
+
+    Raises:
+        OutOfTimeError: the deadline passed.
+    """
+    chosen = choose_device(device)
+    task = Task.build(graph, replace(split, test=torch.zeros_like(split.test)), config, chosen)
+    points = _points(config.epochs, int(split.val.sum()) * graph.num_classes)
+    both = METHODS[config.method].trains == BOTH
+    clock = _Clock(config, tell, deadline)
+    nodes = split.val.any(dim=0).nonzero()[:, 0].cpu()
+    total = torch.zeros(2 if both else 1, len(points), len(nodes), graph.num_classes)
+    place = torch.full((graph.num_nodes,), -1)
+    place[nodes] = torch.arange(len(nodes))
+    for trials, predicted in _batches(task, config, partial(_trace_batch, clock=clock, points=points, patience=patience)):
+        held = split.val[[trial % len(split.val) for trial in trials]].cpu()
+        for trial, mask in enumerate(held):
+            own = mask.nonzero()[:, 0]
+            total[:, :, place[own]] += predicted[:, :, trial, : len(own)]
+    mean = total / total.sum(dim=3, keepdim=True)
+    return Trace(torch.tensor(points), nodes, mean[0], mean[1] if both else None)
+
+
+def train_for(
+    graph: Graph,
+    labeled: Tensor,
+    config: Config,
+    *,
+    device: str = "auto",
+    tell: Tell = lambda done, total: None,
+) -> dict[str, Tensor]:
+    """Train networks on the labels of some nodes, bool `[nodes]`, for all epochs of the config; return their weights.
+
+    The ramp-up is the config's, whatever its epochs: to stop early, give the ramp-up of the longer training.
+    """
+    chosen = choose_device(device)
+    check_memory(graph, config, chosen)
+    none = torch.zeros_like(labeled)[None]
+    task = Task.of_masks(graph, config, chosen, train=labeled[None], val=none, test=none)
+    clock = _Clock(config, tell, None)
+    parts = [weights for _, weights in _batches(task, config, partial(_train_batch, clock=clock))]
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+class _Clock:
+    """Counts the epochs of all batches, which train side by side, and watches the time."""
+
+    def __init__(self, config: Config, tell: Tell, deadline: float | None) -> None:
+        self._done: dict[int, int] = {}
+        self._total = config.trials * config.epochs
+        self._tell, self._deadline = tell, deadline
+
+    def tick(self, first: int, epochs: int) -> None:
+        """Note that the trials of a batch have done so many epochs together."""
+        check_stop()
+        self._done[first] = epochs
+        self._tell(min(sum(self._done.values()), self._total), self._total)
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise OutOfTimeError("the time limit was reached")
+
+
+def _batches(
+    task: Task, config: Config, work: Callable[[Batch, Task, Config, list[int]], Result]
+) -> Iterator[tuple[list[int], Result]]:
+    """Do something with every batch of trials, on the CPU several side by side."""
+    size = trials_at_once(task.graph, config, task.device)
+    batches = [list(range(config.trials))[start : start + size] for start in range(0, config.trials, size)]
+    workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
+
+    def begin(trials: list[int]) -> Result:
+        own = task.select(torch.tensor(trials, device=task.device))
+        with on_side_stream(task.device):
+            return work(Batch(own, config, trials), own, config, trials)
+
+    yield from zip(batches, side_by_side([partial(begin, trials) for trials in batches], workers), strict=True)
+
+
+def _trace_batch(
+    batch: Batch, task: Task, config: Config, trials: list[int], *, clock: _Clock, points: list[int], patience: int
+) -> Tensor:
+    """Train a batch; return what it predicts of its validation nodes: `[1 or 2, points, trials, picks, classes]`."""
+    advance = _stepper(batch, task)
+    grounds = [task.judged] + [task.null] * (METHODS[config.method].trains == BOTH)
+    predicted: list[Tensor] = []
+    best, since, waits_from = float("inf"), 0, config.rampup_end if config.predicts_targets else 0
+    for epoch in range(points[-1]):
+        advance(*batch.shape(epoch))
+        clock.tick(trials[0], len(trials) * (epoch + 1))
+        if epoch + 1 not in points:
+            continue
+        predicted.append(torch.stack([_held(batch, task, ground) for ground in grounds]))
+        loss = _loss(predicted[-1][0], task)
+        if loss < best or epoch < waits_from:
+            best, since = loss, epoch
+        elif epoch - since >= patience:
+            clock.tick(trials[0], len(trials) * config.epochs)
+            break
+    predicted += [predicted[-1]] * (len(points) - len(predicted))
+    return torch.stack(predicted, dim=1).cpu()
+
+
+def _train_batch(batch: Batch, task: Task, config: Config, trials: list[int], *, clock: _Clock) -> dict[str, Tensor]:
+    advance = _stepper(batch, task)
+    for epoch in range(config.epochs):
+        advance(*batch.shape(epoch))
+        clock.tick(trials[0], len(trials) * (epoch + 1))
+    return {name: weight.detach().cpu() for name, weight in batch.model.weights.items()}
+
+
+def _stepper(batch: Batch, task: Task) -> Callable[..., None]:
+    return Captured(batch.advance_blindly) if capturable(task.device) else batch.advance_blindly
+
+
+@torch.no_grad()
+def _held(batch: Batch, task: Task, ground: Graph) -> Tensor:
+    """What a batch predicts of its validation nodes: `[trials, picks, classes]`."""
+    return softmax(task.val.of(batch.model(task.x, ground)))
+
+
+def _loss(probabilities: Tensor, task: Task) -> float:
+    """The mean negative log-likelihood of the validation nodes over all trials of a batch."""
+    labels = task.val.labels.clamp_min(0).expand(probabilities.shape[0], -1)
+    own = probabilities.gather(2, labels[..., None])[..., 0].clamp_min(_FLOOR)
+    return float(-(own.log() * task.val.weight).sum(dim=1).mean())
+
+
+def _points(epochs: int, held: int) -> list[int]:
+    """The numbers of epochs at which held-out nodes are predicted; `held` is their number times the classes."""
+    most = max(_FEWEST_POINTS, _MOST_KEPT // max(held, 1))
+    every = max(EVERY, -(-epochs // most))
+    return sorted({*range(every, epochs + 1, every), epochs})
