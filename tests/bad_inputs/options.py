@@ -33,7 +33,18 @@ _BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "data get": (("synthetic",), (), ()),
 }
 # So many epochs or trials would be honest work, and take an hour.
-_SLOW = ("--epochs", "--trials", "--hidden", "--perturbations", "-K", "--splits", "--heads", "--layers", "--walks")
+_SLOW = (
+    "--epochs",
+    "--trials",
+    "--hidden",
+    "--perturbations",
+    "-K",
+    "--splits",
+    "--heads",
+    "--hops",
+    "--layers",
+    "--walks",
+)
 _WORDS = (
     "cpu",
     "cuda",
@@ -42,6 +53,8 @@ _WORDS = (
     "gcn",
     "gat",
     "unet",
+    "gpr",
+    "sage",
     "mlp",
     "graphmix",
     "id",

@@ -26,6 +26,8 @@ def train(*arguments, cwd, **environment):
     [
         ["--backbone", "gat", "--heads", "2", "--output-heads", "2", "--attention-dropout", "0.1"],
         ["--backbone", "unet", "--pool-ratios", "0.5"],
+        ["--backbone", "gpr", "--hops", "3", "--teleport", "0.2"],
+        ["--backbone", "sage", "--hidden-dropout", "0.4"],
         ["--method", "fcn"],
         ["--method", "self-training", "--predictor", "fcn"],
         ["--method", "fcn-self-training"],

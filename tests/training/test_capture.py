@@ -85,8 +85,15 @@ def test_a_capture_survives_an_allocation_in_another_thread():
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     "choices",
-    [{}, {"reading": "released"}, {"method": "supervised"}, {"hidden_dropout": 0.5, "bias": True, "unlabeled": 40}],
-    ids=["paper", "released", "supervised", "options"],
+    [
+        {},
+        {"reading": "released"},
+        {"method": "supervised"},
+        {"hidden_dropout": 0.5, "bias": True, "unlabeled": 40},
+        {"backbone": "gpr"},
+        {"backbone": "sage"},
+    ],
+    ids=["paper", "released", "supervised", "options", "gpr", "sage"],
 )
 def test_replayed_epochs_equal_a_plain_loop(choices):
     graph, split = synthetic(nodes=400, features=100, seed=5)

@@ -55,6 +55,10 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         ("gat", {"heads": 2, "output_heads": 3}, 8, 9, 0, 12, 2 * (2 * 2 + 5)),
         ("unet", {"pool_ratios": (0.5,)}, 4, 3, 2 * 4 * 4, 16, 2 * 2 + 5),
         ("unet", {"pool_ratios": (0.5, 0.5)}, 4, 3, 4 * 4 * 4, 20, 2 * 2 + 5),
+        # A weight for each of 7 hops and the node itself.
+        ("gpr", {"hops": 7}, 4, 3, 8, 12, 2 * 2 + 5),
+        # Weights for a node, and as many for its neighbours.
+        ("sage", {}, 4, 6, 4 * 6, 16, 2 * 2 + 5 + 2 * 5),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

@@ -30,6 +30,9 @@ def small_graph():
         {"optimisation": "joint", "joint_weight": 0.5},
         {"backbone": "gat", "method": "supervised"},
         {"backbone": "gat"},
+        {"backbone": "gpr", "bias": True},
+        {"backbone": "gpr", "method": "self-training", "hidden_dropout": 0.5},
+        {"backbone": "sage", "bias": True, "hidden_dropout": 0.5},
     ],
     ids=[
         "supervised",
@@ -41,6 +44,9 @@ def small_graph():
         "joint",
         "gat",
         "graphmix of gat",
+        "graphmix of gpr",
+        "self-training of gpr",
+        "graphmix of sage",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

@@ -114,6 +114,18 @@ class SharedEnds:
         return Chain((SparseMatrix.from_scipy(left), SparseMatrix.from_scipy(right))).to(self.ends.device)
 
     @cached_property
+    def neighbour_mean(self) -> Chain | None:
+        """D^-1 (BᵀB - QᵀQ - I) as [Bᵀ, -Qᵀ, -I] times [B, Q, I], the first scaled."""
+        if self.num_edges == 0:
+            return None
+        users, pairs = self._incidence
+        own = sp.eye_array(users.shape[1])
+        scale = sp.diags_array(1 / np.maximum(self.degrees, 1))
+        # A link without neighbours has an end that no other link has: BᵀB, QᵀQ and I leave 0 of it.
+        left, right = scale @ sp.hstack([users.T, -pairs.T, -own]), sp.vstack([users, pairs, own])
+        return Chain((SparseMatrix.from_scipy(left), SparseMatrix.from_scipy(right))).to(self.ends.device)
+
+    @cached_property
     def edge_index(self) -> Tensor:
         """Every pair of links that share a user, listed on first use: int64 `[2, 2 * edges]`.
 
@@ -123,7 +135,7 @@ class SharedEnds:
         if self.num_edges > MOST_LISTED:
             raise DataError(
                 f"{self.num_edges:,} pairs of links share a user, and at most {MOST_LISTED:,} can be listed; use "
-                "a gcn, which needs no list"
+                "a gcn, gpr or sage, which need no list"
             )
         users, _ = self._incidence
         shared = sp.csr_array(users.T @ users)

@@ -123,6 +123,14 @@ class Graph:
         return self.structure.propagation
 
     @property
+    def neighbour_mean(self) -> SparseMatrix | Chain | None:
+        """D^-1 A `[nodes, nodes]`: the mean of each node's neighbours, by the weights of its edges; None without edges.
+
+        For a dual graph it is a product of two smaller matrices and never written out.
+        """
+        return self.structure.neighbour_mean
+
+    @property
     def num_propagated(self) -> int:
         """Number of entries that a product with `propagation` reads."""
         return self.structure.num_propagated

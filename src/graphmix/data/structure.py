@@ -58,6 +58,10 @@ class Structure(Protocol):
         """D^-1/2 (A + I) D^-1/2 `[nodes, nodes]`; None without edges, where it is the identity."""
 
     @property
+    def neighbour_mean(self) -> SparseMatrix | Chain | None:
+        """D^-1 A `[nodes, nodes]`, with rows of 0 for nodes without neighbours; None without edges."""
+
+    @property
     def degrees(self) -> Ints:
         """Number of neighbours of each node: int64 `[nodes]`."""
 
@@ -159,6 +163,17 @@ class Edges:
         # Float64 until the end: the roots of large degrees would be rounded twice in float32.
         scale = np.bincount(row, weights, minlength=self.num_nodes) ** -0.5
         entries = scale[row] * scale[col] * weights
+        matrix = sp.csr_array((entries, (row, col)), shape=(self.num_nodes, self.num_nodes))
+        return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
+
+    @cached_property
+    def neighbour_mean(self) -> SparseMatrix | None:
+        """D^-1 A, written out: the mean of a node's neighbours, by the weights of its edges."""
+        if self.num_edges == 0:
+            return None
+        row, col = self.edge_index.cpu().numpy()
+        weights = np.ones(len(row)) if self.weights is None else self.weights.double().cpu().numpy()
+        entries = weights / self.strengths[row]
         matrix = sp.csr_array((entries, (row, col)), shape=(self.num_nodes, self.num_nodes))
         return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
 

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from graphmix.models.backbone import Backbone, GraphLike
     from graphmix.models.gat import GAT
     from graphmix.models.gcn import GCN
+    from graphmix.models.gpr import GPR
+    from graphmix.models.sage import SAGE
     from graphmix.models.unet import GraphUNet
     from graphmix.models.wrapped import Wrapped, wrap
 
-__all__ = ["BACKBONES", "GAT", "GCN", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
+__all__ = ["BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
 
 __getattr__, __dir__ = attach(
     __name__,
@@ -20,6 +22,8 @@ __getattr__, __dir__ = attach(
         "graphmix.models.backbone": "Backbone GraphLike",
         "graphmix.models.gat": "GAT",
         "graphmix.models.gcn": "GCN",
+        "graphmix.models.gpr": "GPR",
+        "graphmix.models.sage": "SAGE",
         "graphmix.models.unet": "GraphUNet",
         "graphmix.models.wrapped": "Wrapped wrap",
     },

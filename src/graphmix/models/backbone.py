@@ -27,6 +27,10 @@ class GraphLike(Protocol):
         """The GCN's normalised adjacency matrix; None on the null graph, where it is the identity."""
 
     @property
+    def neighbour_mean(self) -> SparseMatrix | Chain | None:
+        """The matrix that takes the mean of each node's neighbours; None on the null graph."""
+
+    @property
     def num_edges(self) -> int:
         """How many undirected edges there are; 0 on the null graph."""
 
@@ -40,6 +44,10 @@ class GraphSizes(Protocol):
     @property
     def num_nodes(self) -> int:
         """Number of nodes."""
+
+    @property
+    def num_features(self) -> int:
+        """Number of features of a node."""
 
     @property
     def num_edges(self) -> int:
@@ -80,12 +88,14 @@ class Backbone(abc.ABC):
     Every field except the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
+        undecayed: names of weights without weight decay.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
     """
 
     first: ClassVar[str] = "conv1.weight"
+    undecayed: ClassVar[tuple[str, ...]] = ()
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5

@@ -16,7 +16,7 @@ class NetworkInfo:
     """What can be known of a network before its class is imported.
 
     Attributes:
-        title: what the paper calls it.
+        title: what the paper calls it, or for a network that it does not have, its authors.
         fcn_title: what to call its FCN, the same network without the edges.
         module: the module that defines its class.
         class_name: its class, a `Backbone`.
@@ -58,6 +58,22 @@ NETWORKS: dict[str, NetworkInfo] = {
         module="graphmix.models.unet",
         class_name="GraphUNet",
         options=(*_DROPOUT, "pool_ratios"),
+    ),
+    "gpr": NetworkInfo(
+        title="GPR-GNN",
+        fcn_title="FCN of GPR-GNN",
+        module="graphmix.models.gpr",
+        class_name="GPR",
+        options=(*_DROPOUT, "hops", "teleport"),
+        uses_edge_weights=True,
+    ),
+    "sage": NetworkInfo(
+        title="GraphSAGE",
+        fcn_title="FCN of GraphSAGE",
+        module="graphmix.models.sage",
+        class_name="SAGE",
+        options=_DROPOUT,
+        uses_edge_weights=True,
     ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(

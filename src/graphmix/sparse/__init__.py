@@ -3,6 +3,7 @@
 from graphmix.sparse.attention import Neighbours, attend
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
+from graphmix.sparse.powers import sum_of_powers
 
 __all__ = [
     "Chain",
@@ -15,4 +16,5 @@ __all__ = [
     "matmul",
     "per_trial",
     "rows",
+    "sum_of_powers",
 ]

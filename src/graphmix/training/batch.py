@@ -1,6 +1,7 @@
 """A batch of trials in training: its state, and how it does one epoch."""
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -111,13 +112,18 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    parameters = list(model.parameters())
+    parameters: list[Any] = list(model.parameters())
+    on_cuda = parameters[0].is_cuda
+    if model.undecayed:
+        undecayed = [model.weights[name] for name in model.undecayed]
+        decayed = [weight for name, weight in model.weights.items() if name not in model.undecayed]
+        parameters = [{"params": decayed}, {"params": undecayed, "weight_decay": 0.0}]
     optimizer = torch.optim.Adam(
         parameters,
         lr=config.learning_rate,
         weight_decay=config.weight_decay,
         fused=True,
-        capturable=parameters[0].is_cuda,
+        capturable=on_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)
     return optimizer

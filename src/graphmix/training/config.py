@@ -64,6 +64,17 @@ class Config:
         group=NETWORK,
         help="Share of the nodes that each pooling of a unet keeps",
     )
+    hops: int = setting(
+        10, at_least=1, at_most=1000, added=True, group=NETWORK, help="Hops that a gpr weighs besides a node itself"
+    )
+    teleport: float = setting(
+        0.1,
+        at_least=0,
+        at_most=1,
+        added=True,
+        group=NETWORK,
+        help="Teleport probability of the personalised PageRank whose hop weights a gpr starts from",
+    )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     alpha: float = setting(
         1.0,

@@ -25,10 +25,10 @@ def check_edge_weights(graph: Graph, config: Config) -> None:
     """Raise ConfigError if the graph has edge weights and the network, trained on the graph, does not use them."""
     if graph.edge_weights is None or not config.trains_gnn or NETWORKS[config.backbone].uses_edge_weights:
         return
-    able = " and ".join(name for name, info in NETWORKS.items() if info.uses_edge_weights)
+    able = [name for name, info in NETWORKS.items() if info.uses_edge_weights]
     raise ConfigError(
-        f"edge weights are used by {able} only, not by {config.backbone}; choose {able} as `backbone`, or leave the "
-        "edge weights out"
+        f"edge weights are used by {', '.join(able[:-1])} and {able[-1]} only, not by {config.backbone}; choose one of "
+        "them as `backbone`, or leave the edge weights out"
     )
 
 

@@ -1,0 +1,80 @@
+"""GPR-GNN (Chien et al., 2021): a node-wise net whose logits are propagated, with a learned weight for every hop."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
+from graphmix.sparse import SparseMatrix, per_trial, sum_of_powers
+from graphmix.streams import Noise, Purpose, Streams
+
+_HOPS = "hops"
+
+
+@dataclass(frozen=True, eq=False)
+class GPR(Backbone):
+    """Σₖ γₖ Âᵏ Z with Z = ReLU(X W₁) W₂ and k = 0 … K; on the null graph Z Σₖ γₖ, a net with one hidden layer.
+
+    Where neighbours mislead, the weights of far hops can become small or negative. They are not decayed: a penalty
+    would pull the network away from the graph.
+
+    Attributes:
+        hops: K, how many times logits are propagated.
+        teleport: α of the personalised PageRank whose weights are the initial γ.
+    """
+
+    undecayed: ClassVar[tuple[str, ...]] = (_HOPS,)
+
+    hops: int = 10
+    teleport: float = 0.1
+
+    @classmethod
+    def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
+        """Draw Glorot weights; those of the hops start as PageRank's, biases at zero."""
+        features, hidden, classes = sizes
+        noise = streams.at(Purpose.WEIGHTS)
+        weights = {
+            "conv1.weight": glorot(noise, features, hidden),
+            "conv2.weight": glorot(noise, hidden, classes),
+        }
+        if bias:
+            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
+        model = cls(weights, **options)
+        start = page_rank(model.hops, model.teleport).to(noise.keys.device)
+        return replace(model, weights=weights | {_HOPS: start.repeat(noise.keys.shape[0], 1).requires_grad_()})
+
+    @classmethod
+    def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:
+        """As a GCN, with a weight for every hop."""
+        usual = super().footprint(graph, hidden, classes, **options)
+        return replace(usual, inner_weights=options.get("hops", cls.hops) + 1)
+
+    def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute H = ReLU(X W₁), node by node: `[trials, nodes, hidden]`."""
+        mapped = linear(x, self.weights["conv1.weight"], self.input_dropout, noise)
+        return add_bias(mapped, self.weights.get("conv1.bias")).relu()
+
+    def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
+        """Compute Σₖ γₖ Âᵏ H W₂: `[trials, nodes, classes]`."""
+        mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
+        logits = add_bias(mapped, self.weights.get("conv2.bias"))
+        weights = self.weights[_HOPS]
+        weights = weights.repeat_interleave(logits.shape[0] // weights.shape[0], dim=0)
+        propagation = graph.propagation
+        if propagation is None:
+            # Â is the identity, and so are its powers.
+            return logits * weights.sum(dim=1)[:, None, None]
+        return sum_of_powers(propagation, weights, logits)
+
+
+def page_rank(hops: int, teleport: float) -> Tensor:
+    """Weights of 0 … K hops in personalised PageRank: α (1 - α)ᵏ, and (1 - α)ᴷ for the last; they sum to 1.
+
+    Example:
+        >>> page_rank(2, 0.5).tolist()
+        [0.5, 0.25, 0.25]
+    """
+    left = (1 - teleport) ** torch.arange(hops + 1, dtype=torch.float32)
+    return torch.cat([teleport * left[:-1], left[-1:]])

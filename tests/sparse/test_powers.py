@@ -1,0 +1,46 @@
+"""Σₖ γₖ Mᵏ Z against dense products and their gradients."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from graphmix.sparse import Chain, SparseMatrix, sum_of_powers
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def matrices(seed, nodes=7):
+    rng = np.random.default_rng(seed)
+    first, second = (
+        SparseMatrix.from_scipy(sp.random(*shape, density=0.5, random_state=rng)) for shape in ((nodes, 4), (4, nodes))
+    )
+    return SparseMatrix.from_scipy(sp.random(nodes, nodes, density=0.4, random_state=rng)), Chain((first, second))
+
+
+def test_by_hand():
+    turn = SparseMatrix.from_scipy(sp.csr_array(np.array([[0.0, 2.0], [1.0, 0.0]])))
+    weights = torch.tensor([[1.0, 10.0, 100.0], [0.0, 0.0, 1.0]])
+    summed = sum_of_powers(turn, weights, torch.tensor([[[1.0], [3.0]], [[1.0], [3.0]]]))
+    # M Z = (6, 1) and M² Z = (2, 6).
+    assert summed.tolist() == [[[261.0], [613.0]], [[2.0], [6.0]]]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@given(seed=st.integers(0, 10**6), powers=st.integers(1, 5), chained=st.booleans())
+def test_values_and_gradients_are_those_of_dense_powers(device, seed, powers, chained):
+    matrix = matrices(seed)[chained].to(device)
+    draw = torch.Generator().manual_seed(seed)
+    weights = torch.randn(3, powers, generator=draw).to(device).requires_grad_()
+    dense, upstream = (torch.randn(3, 7, 2, generator=draw).to(device) for _ in range(2))
+    dense.requires_grad_()
+    written = matrix.to_dense()
+    plain = sum(weights[:, k, None, None] * (torch.linalg.matrix_power(written, k) @ dense) for k in range(powers))
+    wanted = torch.autograd.grad((plain * upstream).sum(), (weights, dense))
+    summed = sum_of_powers(matrix, weights, dense)
+    assert_close(summed, plain, rtol=1e-4, atol=1e-5)
+    for ours, theirs in zip(torch.autograd.grad((summed * upstream).sum(), (weights, dense)), wanted, strict=True):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
