@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from graphmix.cli.busy import busy
+from graphmix.cli.durations import parse_duration
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
 from graphmix.cli.paths import require_files
@@ -15,6 +16,7 @@ from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.limits import Limits
+from graphmix.models.registry import BACKBONES
 from graphmix.results.names import method_title
 from graphmix.results.outcome import judged_label, outcome_lines
 from graphmix.results.recommendation import recommend
@@ -22,7 +24,7 @@ from graphmix.results.writer import to_json
 from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
 from graphmix.text import counted
-from graphmix.training.config import Config
+from graphmix.training.config import AUTO, Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions
@@ -49,10 +51,12 @@ RUN = "The run"
     "seed",
     before="target_accuracy",
     panel=TRAINING,
+    choices={"backbone": (AUTO, *BACKBONES)},
     defaults={
+        "backbone": f"{AUTO}: the held-out labels choose",
         "trials": "5, or 3 above 100,000 nodes",
-        "epochs": "2000, fewer above 20,000 nodes",
-        "hidden": "16, or 64 for many classes",
+        "epochs": "at most 400, fewer above 20,000 nodes",
+        "hidden": "32, or 64 for many classes",
         "input_dropout": "0.5, or 0.2 with few features",
         "learning_rate": "0.01",
         "gamma": "1.0",
@@ -101,10 +105,12 @@ def fit(
     ] = None,
     balanced: Annotated[
         bool,
-        option(
-            "Every class counts the same, however rare; the best method is chosen by macro F1.", TRAINING, "--balanced"
-        ),
+        option("Every class counts the same, however rare.", TRAINING, "--balanced"),
     ] = False,
+    time_limit: Annotated[
+        str | None,
+        option("How long it may take: 90s, 5m or 1h30m; cheap methods first, the best so far counts.", TRAINING),
+    ] = None,
     target_accuracy: Annotated[
         float,
         option(f"Abstain where the accuracy would be lower (default: {FitOptions.target_accuracy}).", OUTCOME),
@@ -140,6 +146,7 @@ def fit(
         ignore_unknown=ignore_unknown,
         device=device,
         limit=Limits.parse(limit or ()),
+        time_limit=None if time_limit is None else parse_duration(time_limit, "time_limit"),
         **chosen,
     )
     columns = Columns(
@@ -158,7 +165,7 @@ def fit(
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.
-    Config(**{name: value for name, value in settings.items() if value is not None})
+    Config(**{name: value for name, value in settings.items() if value not in (None, AUTO)})
     # Imported here: pyarrow and torch take seconds to import.
     with busy("starting"):
         from graphmix.workflow.fitting import fit_tables

@@ -1,18 +1,19 @@
 """What `graphmix fit` and `graphmix advise` show while they work."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from graphmix.cli.busy import Busy
-from graphmix.cli.screen import Bar, announce, errors, output, say, tell
+from graphmix.cli.screen import announce, errors, output, say, tell
 from graphmix.text import name_for_screen
 
 if TYPE_CHECKING:
     from graphmix.results.survey import Survey
-    from graphmix.training import Config
     from graphmix.workflow.problem import Problem
     from graphmix.workflow.watching import Watcher
 
@@ -25,15 +26,40 @@ _STAGES = {
 }
 
 
+class PlanBar:
+    """A bar for one step of a plan, which says how many steps there are; gone when it stops."""
+
+    def __init__(self, what: str, place: int, steps: int) -> None:
+        self._lock = threading.Lock()
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            TextColumn("{task.percentage:>3.0f}%", markup=False),
+            TimeElapsedColumn(),
+            console=errors,
+            transient=True,
+        )
+        self._task = self._progress.add_task(f"{place + 1} of {steps} · {name_for_screen(what)}", total=None)
+        self._progress.start()
+
+    def show(self, done: int, total: int) -> None:
+        """Show how much of how much is done; called from several threads."""
+        with self._lock:
+            self._progress.update(self._task, completed=done, total=total)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+
 @contextmanager
 def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
-    """Show stages and a progress bar for each method; unless quiet, also what the tables hold."""
+    """Show stages and the progress of the whole plan; unless quiet, also what the tables hold."""
     # Imported here: torch takes seconds to import.
-    from graphmix.training.methods import METHODS
     from graphmix.workflow.watching import Watcher
 
     class Screen(Watcher):
-        bar: Bar | None = None
+        bar: PlanBar | None = None
         line = Busy()
 
         def stage(self, name: str) -> None:
@@ -42,30 +68,27 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
                 announce(_STAGES[name])
             self.line.show(name)
 
-        def step(self, what: str, done: int = 0, total: int = 0) -> None:
-            if self.bar is not None:
-                self.stop()
-            self.line.show(what, f"step {done:,} of at most {total:,}" if total else "")
+        def step(self, what: str) -> None:
+            self.stop()
+            self.line.show(what)
 
         def understood(self, problem: "Problem", survey: "Survey") -> None:
             self.stop()
             if not quiet:
                 _show_problem(problem, survey)
 
-        def method(self, name: str, config: "Config") -> Any:
+        def begins(self, what: str, place: int, steps: int) -> Callable[[int, int], None]:
             self.stop()
-            if METHODS[name].baseline or not errors.is_terminal:
-                say(f"training {name}")
-                self.line.show(f"training {name}")
-                return None
-            self.bar = Bar(name, config.trials, config.epochs)
-            self.bar.__enter__()
-            return self.bar.watch
+            if not errors.is_terminal:
+                say(f"{place + 1} of {steps}: {what}")
+                return super().begins(what, place, steps)
+            self.bar = PlanBar(what, place, steps)
+            return self.bar.show
 
         def stop(self) -> None:
             self.line.stop()
             if self.bar is not None:
-                self.bar.__exit__(None, None, None)
+                self.bar.stop()
                 self.bar = None
 
     screen = Screen()

@@ -15,7 +15,7 @@ from graphmix.training.settings import LARGEST_COUNT, NETWORK, RUN, check_value,
 
 # The passes of one step, between which nobody hears of it; the paper has 10.
 MOST_PASSES = 100_000
-_AUTO = "auto"
+AUTO = "auto"
 _PLAIN_LOSS = "cross-entropy"
 _WEIGHTS = ("none", "balanced")
 
@@ -33,8 +33,8 @@ class Config:
     )
     joint_weight: float = setting(1.0, symbol="λ", at_least=0, help="Weight of the FCN's loss in the joint sum")
     predictor: str = setting(
-        _AUTO,
-        choices=(_AUTO, GNN, FCN),
+        AUTO,
+        choices=(AUTO, GNN, FCN),
         help="Which network predicts and is evaluated; auto is the GNN for all methods except fcn",
     )
     reading: str = setting(
@@ -194,7 +194,7 @@ class Config:
     @property
     def predicts_with_gnn(self) -> bool:
         """Whether predictions come from the network on the graph, not from its FCN."""
-        predictor = METHODS[self.method].predictor if self.predictor == _AUTO else self.predictor
+        predictor = METHODS[self.method].predictor if self.predictor == AUTO else self.predictor
         return predictor == GNN
 
     @property

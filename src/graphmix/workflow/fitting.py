@@ -16,7 +16,7 @@ from graphmix.results.survey import Survey
 from graphmix.storage.folders import PREDICTIONS
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.tables.table import quoted
-from graphmix.training import Config
+from graphmix.training.config import AUTO, Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.estimates import check_runs
 from graphmix.workflow.columns import Columns
@@ -27,7 +27,7 @@ from graphmix.workflow.options import FitOptions
 from graphmix.workflow.outcome import Outcome, find_mixture
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import NOTED, check_predictions, write_predictions
-from graphmix.workflow.plan import AUTO, Candidate, epoch_notes, make_plan
+from graphmix.workflow.plan import Candidate, epoch_notes, make_plan
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem

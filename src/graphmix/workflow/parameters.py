@@ -4,10 +4,9 @@ from typing import Any
 
 from graphmix.errors import ConfigError
 from graphmix.results.fit import MIXTURE
-from graphmix.training import Config
+from graphmix.training.config import AUTO, Config
 from graphmix.training.settings import Parameter, parameters
 from graphmix.workflow.options import BALANCED, FitOptions, check_methods
-from graphmix.workflow.plan import AUTO
 
 _OWN = (
     Parameter(

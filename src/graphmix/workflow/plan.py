@@ -7,13 +7,12 @@ from typing import Any
 from graphmix.data import Graph
 from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError
-from graphmix.training import Config
+from graphmix.training.config import AUTO, Config
 from graphmix.training.expectations import few_epochs
 from graphmix.training.methods import FCN, METHODS
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
-AUTO = "auto"
 # The networks among which the folds decide, the first of them where nothing else does.
 AUTO_BACKBONES = ("gpr", "sage")
 # Plain training of each network tells which one the other methods use.
