@@ -65,7 +65,7 @@ class Candidate:
 
 
 def usual_config(graph: Graph, **given: Any) -> Config:
-    """Return the usual hyperparameters for a graph: the paper's, adapted to its size; `given` values win.
+    """Return the usual hyperparameters for a graph: the paper's or the method's, adapted to its size; `given` win.
 
     Of equally good epochs the last one counts: if few nodes select, many epochs are equally good, and the first of them
     is often an early one.
@@ -82,6 +82,8 @@ def usual_config(graph: Graph, **given: Any) -> Config:
     if "hidden_dropout" in paper:
         # The paper's GAT drops hidden units at the rate of its inputs.
         chosen["hidden_dropout"] = chosen["input_dropout"]
+    method = METHODS.get(str(given.get("method")))
+    chosen |= {} if method is None else method.defaults
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
 
 
