@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from graphmix.method import LOSSES, accuracy, cross_entropy, log_softmax, ramp_up, sharpen, softmax
+from graphmix.method import LOSSES, accuracy, align, cross_entropy, log_softmax, ramp_up, sharpen, softmax
 
 
 @settings(deadline=None)
@@ -21,6 +21,28 @@ def test_sharpening_keeps_the_argmax_and_rows_sum_to_one(logits, temperature):
     assert_close(sharp.sum(-1), torch.ones_like(sharp[..., 0]))
     largest = probabilities.argmax(-1, keepdim=True)
     assert torch.equal(sharp.gather(-1, largest), sharp.amax(-1, keepdim=True))
+
+
+def test_aligning_by_hand():
+    predictions = torch.tensor([[[0.8, 0.2], [0.4, 0.6]]])
+    weight, shares = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.3, 0.7]])
+    # Their mean is (0.6, 0.4), so the classes are multiplied by 1/2 and 7/4, over the row's sum.
+    wanted = torch.tensor([[[8 / 15, 7 / 15], [4 / 25, 21 / 25]]])
+    assert_close(align(predictions, weight, shares, 1.0), wanted)
+    assert_close(align(predictions, weight, shares, 0.0), predictions)
+    root = torch.tensor([0.4 * 0.5**0.5, 0.6 * 1.75**0.5])
+    assert_close(align(predictions, weight, shares, 0.5)[0, 1], root / root.sum())
+
+
+def test_aligning_ignores_nodes_of_no_weight_and_survives_classes_without_a_share():
+    predictions = torch.tensor([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]])
+    weight, shares = torch.tensor([[0.5, 0.5, 0.0]]), torch.tensor([[0.0, 1.0, 0.0]])
+    aligned = align(predictions, weight, shares, 1.0)
+    assert aligned.isfinite().all()
+    assert_close(aligned.sum(-1), torch.ones(1, 3))
+    assert_close(aligned[0, 1], torch.tensor([0.0, 1.0, 0.0]))
+    # The third node has no weight: without it the others are what they were.
+    assert_close(align(predictions[:, :2], weight[:, :2], shares, 1.0), aligned[:, :2])
 
 
 def test_sharpening_by_hand():

@@ -20,7 +20,14 @@ def test_the_released_reading_has_targets_from_the_beginning():
 
 
 @pytest.mark.parametrize(
-    "given", [{"epochs": 1000}, {"gamma": 0, "epochs": 100}, {"method": "supervised", "epochs": 5}, {"method": "fcn"}]
+    "given",
+    [
+        {"epochs": 1000},
+        {"gamma": 0, "epochs": 100},
+        {"method": "supervised", "epochs": 5},
+        {"method": "fcn"},
+        {"method": "graphmix-steady", "epochs": 200},
+    ],
 )
 def test_nothing_is_said_otherwise(given):
     assert few_epochs(Config(**given)) is None

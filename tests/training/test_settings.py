@@ -109,15 +109,16 @@ CHOICES = {
     "dataset": ("", "cora", "pubmed", "cora-full", "coauthor-cs", "bitcoin-otc"),
     "backbone": ("gcn", "gat"),
     "reading": ("paper", "released"),
+    "method": ("graphmix", "graphmix-steady"),
 }
 
 
 @pytest.mark.parametrize("name", [name for name in HYPERPARAMETERS if name not in CHOICES])
 def test_defaults_vary_by_what_is_said(name):
     found = {}
-    for dataset, backbone, reading in itertools.product(*CHOICES.values()):
-        config = Config.for_dataset(dataset, backbone=backbone, reading=reading)
-        found[dataset, backbone, reading] = getattr(config, name)
+    for dataset, backbone, reading, method in itertools.product(*CHOICES.values()):
+        config = Config.for_dataset(dataset, backbone=backbone, reading=reading, method=method)
+        found[dataset, backbone, reading, method] = getattr(config, name)
     for place, what in enumerate(CHOICES):
         # Take the choice out of the key: whatever falls together then must differ only if it varies by that choice.
         together = {}
@@ -135,7 +136,7 @@ def test_baselines_are_methods_that_train_nothing():
 def test_methods_have_an_order_in_reports_and_in_fits():
     assert set(report_order()) == set(METHODS)
     assert len({method.report_place for method in METHODS.values()}) == len(METHODS)
-    assert (report_order()[0], report_order()[-1]) == ("label-propagation", "graphmix")
+    assert (report_order()[0], report_order()[-1]) == ("label-propagation", "graphmix-steady")
     assert fit_methods() == ("graphmix", "supervised", "label-propagation", "fcn")
 
 
@@ -148,6 +149,7 @@ def test_methods_have_an_order_in_reports_and_in_fits():
         ("self-training", True, True, True),
         ("fcn-self-training", False, True, True),
         ("fcn-mixup", False, True, True),
+        ("graphmix-steady", True, True, True),
     ],
 )
 def test_what_a_method_does(method, gnn, targets, predicts):

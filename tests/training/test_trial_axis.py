@@ -33,6 +33,8 @@ def small_graph():
         {"backbone": "gpr", "bias": True},
         {"backbone": "gpr", "method": "self-training", "hidden_dropout": 0.5},
         {"backbone": "sage", "bias": True, "hidden_dropout": 0.5},
+        {"backbone": "gpr", "method": "graphmix-steady", "perturbations": 0},
+        {"backbone": "sage", "method": "graphmix-steady", "target_confidence": 0.4},
     ],
     ids=[
         "supervised",
@@ -47,6 +49,8 @@ def small_graph():
         "graphmix of gpr",
         "self-training of gpr",
         "graphmix of sage",
+        "steady without passes",
+        "steady of sage",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):
@@ -127,12 +131,13 @@ def test_dense_features_with_dropout_learn():
     assert fit(graph.with_x(graph.x.to_dense()), split, config, device="cpu").test_accuracy.min() > 0.6
 
 
-def test_trials_may_have_splits_of_their_own_and_of_different_sizes():
+@pytest.mark.parametrize("method", ["graphmix", "graphmix-steady"])
+def test_trials_may_have_splits_of_their_own_and_of_different_sizes(method):
     graph, split = small_graph()
     train = split.train.repeat(2, 1)
     train[1, train[1].nonzero()[0]] = False  # the second trial has one label less
     both = Split.build(train, split.val.repeat(2, 1), split.test.repeat(2, 1))
-    config = Config.for_dataset("", trials=2, epochs=EPOCHS)
+    config = Config.for_dataset("", method=method, trials=2, epochs=EPOCHS)
     together = fit(graph, both, config, device="cpu", chunk=2)
     for trial in range(2):
         own = Split.build(train[trial], split.val[0], split.test[0])

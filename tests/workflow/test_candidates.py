@@ -66,7 +66,7 @@ def test_methods_that_are_none():
 def test_weights_need_a_network_that_uses_them():
     weighted = graph(weights=np.linspace(1, 2, 30))
     gat, gcn = (usual_config(weighted, backbone=name) for name in ("gat", "gcn"))
-    with pytest.raises(ConfigError, match="gcn only, not by gat"):
+    with pytest.raises(ConfigError, match="gcn, gpr and sage only, not by gat"):
         check_weights(CANDIDATES, weighted, gat)
     check_weights(CANDIDATES, weighted, gcn)
     check_weights(("fcn", "label-propagation"), weighted, gat)

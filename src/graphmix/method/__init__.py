@@ -6,12 +6,13 @@ from graphmix.method.metrics import accuracy, confusion, f1, reliability
 from graphmix.method.mixing import draw_lambda, draw_partners, draw_positions, mix
 from graphmix.method.schedule import ramp_up
 from graphmix.method.softmax import log_softmax, softmax
-from graphmix.method.targets import sharpen
+from graphmix.method.targets import align, sharpen
 
 __all__ = [
     "LOSSES",
     "Loss",
     "accuracy",
+    "align",
     "balance_targets",
     "class_weights",
     "confusion",

@@ -48,8 +48,9 @@ def option(name: str, value: Any) -> list[str]:
 
 
 def _differences(dataset: str, run: Mapping[str, Any]) -> list[str]:
-    # A later version may have written a network or a reading that this one does not know.
-    known = {name: run[name] for name in ("backbone", "reading") if run.get(name) in HYPERPARAMETERS[name].choices}
+    # A later version may have written a method, a network or a reading that this one does not know.
+    named = ("method", "backbone", "reading")
+    known = {name: run[name] for name in named if run.get(name) in HYPERPARAMETERS[name].choices}
     usual = Config.for_dataset(dataset, **known)
     words = []
     for name in HYPERPARAMETERS:

@@ -19,7 +19,7 @@ def name_run(run: RunResult) -> str:
         name = ""
     name = name or (run.method if run.backbone is None else f"{run.method} ({run.backbone})")
     variants = []
-    if run.method == "graphmix":
+    if run.method in ("graphmix", "graphmix-steady"):
         variants += ["joint"] if settings.get("optimisation") == "joint" else []
         variants += ["no mixup"] if settings.get("alpha") == 0 else []
         variants += ["no targets"] if settings.get("gamma") == 0 else []

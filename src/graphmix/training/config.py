@@ -31,7 +31,7 @@ class Config:
         choices=("alternate", "joint"),
         help="Which loss GraphMix's steps minimise: the FCN's or the GNN's at random, or jointly their weighted sum",
     )
-    joint_weight: float = setting(1.0, symbol="λ", at_least=0, help="Weight of the FCN's loss in the joint sum")
+    joint_weight: float = setting(1.0, symbol="λ", at_least=0, help="Weight of the FCN's loss in a sum with the GNN's")
     predictor: str = setting(
         AUTO,
         choices=(AUTO, GNN, FCN),
@@ -87,7 +87,12 @@ class Config:
     )
     temperature: float = setting(0.1, symbol="T", above=0, help="Temperature by which predicted targets are sharpened")
     perturbations: int = setting(
-        10, symbol="K", at_least=1, at_most=MOST_PASSES, help="Dropout passes averaged into a predicted target"
+        10,
+        symbol="K",
+        at_least=0,
+        at_most=MOST_PASSES,
+        help="Dropout passes averaged into a predicted target; 0, for self-training and graphmix-steady, takes the "
+        "predictions of the step's own pass",
     )
     rampup_start: int = setting(
         None,
@@ -139,6 +144,13 @@ class Config:
         added=True,
         help="Predicted probability below which a node gets no target; 0 gives every node one",
     )
+    target_alignment: float = setting(
+        0.0,
+        at_least=0,
+        at_most=1,
+        added=True,
+        help="How far the class shares of predicted targets are moved towards those of the labels; 0 leaves them",
+    )
 
     def __post_init__(self) -> None:
         for name, rules in HYPERPARAMETERS.items():
@@ -148,10 +160,13 @@ class Config:
         self._fill_in_ramp()
         self._check_reading()
         self._check_target_weights()
+        self._check_passes()
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str | None = None, **given: Any) -> Self:
-        """Fill in what a reading says and what the paper used on a dataset; `given` values win, None is not given.
+        """Fill in what a reading says, what the paper used on a dataset, and a method's own defaults.
+
+        The `given` values win; None is not given.
 
         Example:
             >>> Config.for_dataset("pubmed", reading="released").gamma
@@ -168,6 +183,8 @@ class Config:
         chosen = READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
         for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
             chosen |= SETTINGS.get(owner, {})
+        method = METHODS.get(str(given.get("method", cls.method)))
+        chosen |= {} if method is None else method.defaults
         chosen |= given
         if dataset in RAMPS:
             epochs = check_value("epochs", chosen.get("epochs", cls.epochs), HYPERPARAMETERS["epochs"])
@@ -230,11 +247,20 @@ class Config:
 
     def _check_target_weights(self) -> None:
         # The binary loss takes a target of less weight for a target of fewer classes.
-        if not METHODS[self.method].mixes or self.fcn_loss == _PLAIN_LOSS:
+        method = METHODS[self.method]
+        if not method.mixes or self.fcn_loss == _PLAIN_LOSS:
             return
-        for name in ("class_weight", "target_weight", "target_confidence"):
+        for name in ("class_weight", *(("target_weight", "target_confidence") if method.mixes_targets else ())):
             if getattr(self, name) != HYPERPARAMETERS[name].default:
                 raise ConfigError(f"`{name}` needs the loss {_PLAIN_LOSS}, but `fcn_loss` is {self.fcn_loss!r}")
+
+    def _check_passes(self) -> None:
+        method = METHODS[self.method]
+        if self.perturbations == 0 and method.predicts_targets and not method.trains_gnn_on_targets:
+            able = " and ".join(name for name, each in METHODS.items() if each.trains_gnn_on_targets)
+            raise ConfigError(
+                f"`perturbations` must be at least 1 for {self.method}; only {able} can do without passes of their own"
+            )
 
 
 HYPERPARAMETERS = settings_of(Config)

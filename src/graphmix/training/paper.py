@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from graphmix.training.methods import METHODS
+
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
 READINGS: dict[str, dict[str, Any]] = {
     "paper": {
@@ -64,12 +66,13 @@ def varies_by(name: str) -> tuple[str, ...]:
 
     Example:
         >>> varies_by("gamma"), varies_by("temperature")
-        (('dataset', 'reading'), ())
+        (('dataset', 'reading'), ('method',))
     """
     owners = [owner for owner, values in SETTINGS.items() if name in values]
     ramp = name in ("rampup_start", "rampup_end")
     by_dataset = ramp or name == "gamma" or any(dataset for dataset, _ in owners)
     by_backbone = any(backbone for _, backbone in owners)
     by_reading = name == "gamma" or name in READINGS["paper"]
-    found = {"dataset": by_dataset, "backbone": by_backbone, "reading": by_reading}
+    by_method = any(name in method.defaults for method in METHODS.values())
+    found = {"dataset": by_dataset, "backbone": by_backbone, "reading": by_reading, "method": by_method}
     return tuple(what for what, holds in found.items() if holds)

@@ -1,6 +1,6 @@
 """Algorithm 1: one step of GraphMix, for every trial at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch import Tensor
 from graphmix.method import (
     LOSSES,
     Loss,
+    align,
     balance_targets,
     cross_entropy,
     draw_lambda,
@@ -108,6 +109,8 @@ def divided_loss(
 
 
 def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    if config.method == "graphmix-steady":
+        return steady_loss(model, task, config, streams, moment)
     if config.method != "graphmix":
         return self_training_loss(model, task, config, streams, moment)
     if config.optimisation == "joint":
@@ -146,10 +149,21 @@ def joint_loss(model: Backbone, task: Task, config: Config, streams: Streams, mo
     return gnn + config.joint_weight * fcn_loss(model, task, config, streams, moment)
 
 
+def steady_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    """ℓ(G(X_l), Y_l) + w(t) ℓ(G(X_u), Ŷ_u) + λ L_supervised, the last of the FCN: `[trials]`.
+
+    The GNN learns from its own targets, so that errors of the FCN do not reach it by way of them, and the FCN by mixup
+    of the labels alone (docs/design/0017-steady-graphmix.md).
+    """
+    gnn = self_training_loss(model, task, config, streams, moment)
+    return gnn + config.joint_weight * fcn_loss(model, task, config, streams, replace(moment, weight=None))
+
+
 def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
     """ℓ(f(X_l), Y_l) + w(t) ℓ(f(X_u), Ŷ_u), where the method decides if f is the GNN or the FCN: `[trials]`.
 
-    The targets Ŷ_u are the GNN's, as in GraphMix. With w(t) = 0 this is training on the labels alone.
+    The targets Ŷ_u are the GNN's, as in GraphMix, or with K = 0 the predictions that this step makes of them anyway.
+    With w(t) = 0 this is training on the labels alone.
     """
     epoch = moment.epoch
     if config.trains_gnn:
@@ -160,8 +174,12 @@ def self_training_loss(model: Backbone, task: Task, config: Config, streams: Str
     if moment.weight is None:
         return supervised
     unlabeled = draw_unlabeled(task, config, streams, epoch)
-    targets = predict_targets(model, task, config, streams, epoch, unlabeled)
-    return supervised + moment.weight * cross_entropy(unlabeled.of(logits), targets, unlabeled.weight)
+    predicted = unlabeled.of(logits)
+    if config.perturbations == 0:
+        targets = _as_targets(softmax(predicted.detach()), task, config, unlabeled)
+    else:
+        targets = predict_targets(model, task, config, streams, epoch, unlabeled)
+    return supervised + moment.weight * cross_entropy(predicted, targets, unlabeled.weight)
 
 
 def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Picks:
@@ -201,6 +219,13 @@ def predict_targets(
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
             total = total + single
     mean = nodes.of(total / config.perturbations) if most else total / config.perturbations
+    return _as_targets(mean, task, config, nodes)
+
+
+def _as_targets(mean: Tensor, task: Task, config: Config, nodes: Picks) -> Tensor:
+    """Align and sharpen mean predictions `[trials, picks, classes]`, drop those that are not confident, balance."""
+    if config.target_alignment > 0:
+        mean = align(mean, nodes.weight, task.label_shares, config.target_alignment)
     targets = sharpen(mean, config.temperature)
     if config.target_confidence > 0:
         targets = targets * (mean.amax(dim=2, keepdim=True) >= config.target_confidence)

@@ -142,6 +142,12 @@ class Task:
         """The device that training runs on."""
         return self.graph.y.device
 
+    @property
+    def label_shares(self) -> Tensor:
+        """The share of each class in the loss on labels: `[trials or 1, classes]`, rows sum to 1."""
+        counted = (self.targets * self.labeled.weight[..., None]).sum(dim=1)
+        return counted / counted.sum(dim=1, keepdim=True)
+
     def select(self, trials: Tensor) -> "Task":
         """Keep only the given trials; nothing is copied if all trials share one split."""
         if self.labeled.index.shape[0] == 1:
