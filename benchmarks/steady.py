@@ -47,6 +47,7 @@ EVERY = 5
 SMOOTH = 11
 FEW_FEATURES = 50
 BASE: dict[str, Any] = {"hidden": 32, "hidden_dropout": 0.5, "perturbations": 4, "ties": "last"}
+SHARPENED = {"temperature": 0.5}
 
 
 class NearestHop(GPR):
@@ -77,7 +78,7 @@ class Variant:
 
 def steady(name: str, backbone: str = "gpr", network: Backbone | None = None, **settings: Any) -> Variant:
     """Return a variant of graphmix-steady."""
-    return Variant(name, {"method": "graphmix-steady", "backbone": backbone} | settings, network)
+    return Variant(name, {"method": "graphmix-steady", "backbone": backbone} | SHARPENED | settings, network)
 
 
 def plain(name: str, backbone: str = "gpr", **settings: Any) -> Variant:
@@ -86,7 +87,6 @@ def plain(name: str, backbone: str = "gpr", **settings: Any) -> Variant:
 
 
 HALF = {"joint_weight": 0.3, "target_alignment": 0.5}
-SHARPENED = {"temperature": 0.5}
 VARIANTS = (
     plain("gpr"),
     steady("gpr steady", **HALF),
