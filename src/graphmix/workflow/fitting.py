@@ -199,6 +199,7 @@ def fit_problem(
         metrics = replace(
             metrics,
             notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
+            columns=problem.uses or None,
             failures=tuple(failures),
             seconds=stages.seconds,
             peak_memory_gib=peak_memory(),
