@@ -207,7 +207,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--feature", "nothing"], ["nodes.csv", "'nothing'"]),
         (["--feature", "title=number"], ["line 2", "'on word0", "'title'", "number"]),
         (["--feature", "year=embedding"], ["'year'", "list of numbers"]),
-        (["--feature", "year=colour"], ["'year=colour'", "number, category"]),
+        (["--feature", "year=colour"], ["'year=colour'", "number, date, category"]),
         (["--feature", "year", "--feature", "year=number"], ["feature", "year", "twice"]),
         (["--feature", "topic"], ["'topic'", "labels"]),
         (["--ignore", "nothing"], ["'nothing'"]),

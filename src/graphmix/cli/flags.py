@@ -12,7 +12,7 @@ from graphmix.cli.environment import require_current_folder
 from graphmix.cli.interrupts import command_begins
 
 # The values `{'zip code': 'category'}` and `['zip code']`: a column with its kind, and a column.
-_COLUMN = re.compile(r"""[{\[](['"])(.*)\1(?:: '(\w+)')?[}\]]""")
+_COLUMN = re.compile(r"""\{(['"])(?P<name>.*)\1: '(?P<kind>\w+)'\}|\[(['"])(?P<alone>.*)\4\]""")
 # A parameter in backticks, alone or with a value: `out`, `ignore_unknown=True`, `metric='macro-f1'`.
 _PARAMETER = re.compile(r"`([a-z_][a-z0-9_]*)(?:=([^`]+))?`")
 
@@ -48,7 +48,7 @@ def translate(message: str, options: Collection[str]) -> str:
         column = _COLUMN.fullmatch(value)
         if column is None:
             return f"{flag} {value.strip(chr(39) + chr(34))}"
-        return f"{flag} {shlex.quote(column[2] if column[3] is None else f'{column[2]}={column[3]}')}"
+        return f"{flag} {shlex.quote(column['alone'] or column['name'] + '=' + column['kind'])}"
 
     return _PARAMETER.sub(replace, message)
 

@@ -15,6 +15,7 @@ from graphmix.tables.nodes import PARTS
 from graphmix.tables.notation import MARKS, WORDS
 from graphmix.tables.numbers import Numbers, as_numbers
 from graphmix.tables.numeric import are_numbers, differing_lengths
+from graphmix.tables.scaling import are_marked
 from graphmix.tables.table import Table, quoted
 from graphmix.tables.words import MOST_CATEGORIES
 from graphmix.text import counted
@@ -148,7 +149,7 @@ def _find_numbers(numbers: Numbers, name: str, rows: int) -> Choice:
     values = numbers.values[~np.isnan(numbers.values)]
     if not len(values):
         return Choice(CATEGORY, "none of its numbers can be used")
-    if len(values) == rows and values.min() == values.max():
+    if not are_marked(rows - len(values), rows) and values.min() == values.max():
         what = "values" if numbers.notation in WORDS else "numbers"
         return Choice(NUMBER, f"all its {what} are the same")
     if _numbers_rows(values, name, rows):
@@ -159,7 +160,7 @@ def _find_numbers(numbers: Numbers, name: str, rows: int) -> Choice:
 
 def _find_dates(dates: Dates, rows: int) -> Choice:
     days = dates.days[~np.isnan(dates.days)]
-    if len(days) == rows and days.min() == days.max():
+    if not are_marked(rows - len(days), rows) and days.min() == days.max():
         return Choice(DATE, "all its dates are the same")
     return Choice(DATE, note=dates.doubt)
 
@@ -202,7 +203,9 @@ def _find_words(table: Table, name: str) -> Choice:
     different = pc.count_distinct(text).as_py()
     if different == 1:
         # Whether a cell is empty may say something, too.
-        return Choice(CATEGORY, "" if filled < len(text) and filled > 1 else "all its values are the same")
+        return Choice(
+            CATEGORY, "" if are_marked(len(text) - filled, len(text)) and filled > 1 else "all its values are the same"
+        )
     if different <= len(PARTS) and {word.lower() for word in pc.unique(pc.drop_null(text)).to_pylist()} <= set(PARTS):
         return Choice(CATEGORY, "it holds train, val or test; to split by it, name it as `split`")
     words = _mean(pc.count_substring_regex(text, r"\S+"))

@@ -11,7 +11,7 @@ from graphmix.tables.cells import is_list
 from graphmix.tables.dates import CLOCK, FORMS, ISO, Dates, as_dates
 from graphmix.tables.kinds import DATE, MEAN_USED, Encoded
 from graphmix.tables.numeric import NUMERIC, counted_as_missing
-from graphmix.tables.scaling import scale, scaled
+from graphmix.tables.scaling import are_marked, scale, scaled
 from graphmix.tables.simplified import SECONDS_A_DAY
 from graphmix.tables.stored import boolean, distinct, real, text
 from graphmix.tables.table import Table, quoted
@@ -35,7 +35,7 @@ class Date:
         form: how its dates are written, one of `FORMS`.
         mean: the mean of the days since 1970 that it was fitted to.
         std: their standard deviation; 0 if they are all the same.
-        has_missing: whether cells were missing; a feature then marks missing cells.
+        has_missing: whether enough cells were missing; a feature then marks missing cells.
         parts: those of `ROUNDS` that differed; each gives two features, its sine and its cosine.
     """
 
@@ -66,7 +66,8 @@ class Date:
         mean, std = scale(there[:, None])
         differing = [part for part, values in _parts(there).items() if len(values) and np.ptp(values) > 0]
         parts = tuple(part for part in differing if found.form != CLOCK or part == HOUR)
-        return cls(name, found.form or ISO, float(mean[0]), float(std[0]), len(there) < len(found.days), parts)
+        has_missing = are_marked(table.rows - len(there), table.rows)
+        return cls(name, found.form or ISO, float(mean[0]), float(std[0]), has_missing, parts)
 
     @property
     def described(self) -> str:

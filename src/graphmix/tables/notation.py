@@ -53,8 +53,11 @@ class Found(NamedTuple):
     doubt: str = ""
 
 
-def pattern(notation: str) -> str:
-    """Return the pattern of a whole cell that `bare` has made, for pyarrow and for Python."""
+def pattern(notation: str, strict: bool = False) -> str:
+    """Return the pattern of a whole cell that `bare` has made, for pyarrow and for Python.
+
+    Unless it is strict, a decimal point will do instead of a decimal comma where no groups are parted.
+    """
     decimal, group = MARKS[notation]
     whole = "[0-9]+"
     if group:
@@ -62,8 +65,7 @@ def pattern(notation: str) -> str:
         # Commas also part numbers as in India: 12,34,567.
         inner = rf"({mark}[0-9]{{2,3}})*" if group == "," else rf"({mark}[0-9]{{3}})*"
         whole = rf"([1-9][0-9]{{0,2}}{inner}{mark}[0-9]{{3}}|[0-9]+)"
-    # Without groups, a point and a comma can only be decimal marks.
-    point = re.escape(decimal) if group else "[.,]" if decimal == "," else r"\."
+    point = re.escape(decimal) if strict or group or decimal == "." else "[.,]"
     return rf"^([+-]?({whole}({point}[0-9]*)?|{point}[0-9]+){_EXPONENT}|{_ENDLESS})$"
 
 
@@ -153,5 +155,5 @@ def _shapes(text: Any) -> dict[str, int]:
 
 
 def _count(shapes: dict[str, int], notation: str) -> int:
-    whole = re.compile(pattern(notation))
+    whole = re.compile(pattern(notation, strict=True))
     return sum(count for shape, count in shapes.items() if whole.match(shape))

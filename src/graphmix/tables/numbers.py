@@ -108,15 +108,11 @@ def _as_they_are(table: Table, column: Any) -> Numbers | None:
     """Read a column of numbers, or of text in which every cell is a plain number; None if one is not."""
     import pyarrow as pa
 
-    if not is_text(column):
-        values = _to_numpy(column)
-        return _without_huge(values, np.empty(0, np.int64), table.rows - int(np.isnan(values).sum()), PLAIN)
-    text = _trimmed(column)
     try:
-        values = _to_numpy(text.cast(pa.float64()))
+        values = _to_numpy(_trimmed(column).cast(pa.float64()) if is_text(column) else column)
     except pa.ArrowInvalid:
         return None
-    return _without_huge(values, np.empty(0, np.int64), table.rows - text.null_count, PLAIN)
+    return _without_huge(values, np.empty(0, np.int64), table.rows - int(np.isnan(values).sum()), PLAIN)
 
 
 def _notation(text: Any, decimal: str) -> Found:

@@ -11,7 +11,7 @@ from graphmix.tables.cells import Lists, first_other_than_list, is_list, number_
 from graphmix.tables.kinds import EMBEDDING, MEAN_USED, NUMBER, Encoded
 from graphmix.tables.notation import NOTATIONS, PLAIN, WORDS
 from graphmix.tables.numbers import LARGEST, Numbers, as_numbers
-from graphmix.tables.scaling import bent, bent_unit, scale, scaled
+from graphmix.tables.scaling import are_marked, bent, bent_unit, scale, scaled
 from graphmix.tables.stored import boolean, numbers, real, text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
@@ -28,7 +28,7 @@ class Number:
         name: the column.
         mean: the mean of the numbers it was fitted to.
         std: their standard deviation; 0 if they are all the same, and then every cell gives 0.
-        has_missing: whether cells were missing; a second feature then marks missing cells.
+        has_missing: whether enough cells were missing; a second feature then marks missing cells.
         notation: how its numbers are written, one of `NOTATIONS`.
         log_unit: above 0, the unit of a signed logarithm that is taken before scaling; see `bent_unit`.
     """
@@ -60,7 +60,8 @@ class Number:
         there = found.values[~np.isnan(found.values)]
         unit = bent_unit(there)
         mean, std = scale(bent(there, unit)[:, None])
-        return cls(name, float(mean[0]), float(std[0]), len(there) < len(found.values), found.notation, unit)
+        has_missing = are_marked(table.rows - len(there), table.rows)
+        return cls(name, float(mean[0]), float(std[0]), has_missing, found.notation, unit)
 
     @property
     def described(self) -> str:
