@@ -22,17 +22,22 @@ Floats = NDArray[np.float64]
 
 def skewness(values: Floats) -> float:
     """Return the third standardised moment of values `[values]`; 0 if they are all the same."""
-    mean, std = scale(values[:, None])
-    return float((((values - mean[0]) / std[0]) ** 3).mean()) if std[0] > 0 else 0.0
+    away = values - values.mean()
+    farthest = float(np.abs(away).max(initial=0))
+    if farthest <= ROUNDING * float(np.abs(values).max(initial=0)):
+        return 0.0
+    away /= farthest
+    squares = away * away
+    return float(squares @ away / len(away) / squares.mean() ** 1.5)
 
 
 def bent_unit(values: Floats) -> float:
     """Return the unit of the signed logarithm that suits values `[values]`, or 0 if they are better as they are.
 
     The rule: of at least 20 numbers, the skewness is above 2 or below -2, and the logarithm lowers it by a tenth or
-    more. The unit is the size that a tenth of the numbers other than 0 exceed: below it, numbers hardly change; beyond it, the
-    factor between them counts and not the difference. A smaller unit would bend the whole column: on US counties that
-    costs a linear model half a point of ROC AUC, and this one 0.2.
+    more. The unit is the size that a tenth of the numbers other than 0 exceed: below it, numbers hardly change; beyond
+    it, the factor between them counts and not the difference. A smaller unit would bend the whole column: on US
+    counties, the size that a tenth do not reach costs a linear model almost a point of ROC AUC.
     """
     if len(values) < FEWEST:
         return 0.0
