@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bad_inputs import arrow_columns
+from bad_inputs import arrow_columns, forms
 from bad_inputs.damage import damaged_bytes, replace_file
 from bad_inputs.words import ODD, long_text, odd_text
 
@@ -20,6 +20,7 @@ SEPARATORS = {"csv": ",;\t", "tsv": "\t", "tab": "\t", "txt": "\t,;"}
 _ENDINGS = ("csv", "csv", "csv", "tsv", "txt", "tab", "csv.gz", "tsv.gz", "parquet", "parquet", "parquet")
 _MISNAMED = ("csv", "tsv", "parquet", "csv.gz", "xlsx", "json", "CSV", "pq", "data", "zip", "csv.bz2", "feather", "npz")
 _KINDS = ("number", "huge", "mixed", "category", "text", "tokens", "list", "empty", "constant", "garbage", "times")
+_KINDS += ("form", "form", "form")
 
 
 @dataclass
@@ -104,6 +105,9 @@ class Drawer:
 
     def cells(self, kind: str, count: int) -> list[str]:
         rng = self.rng
+        if kind == "form":
+            drawn = forms.draw(rng, count, self.odds).cells if count else []
+            return [odd_text(rng) if rng.random() < self.odds / 8 else cell for cell in drawn]
         draw = {
             "number": lambda: f"{rng.gauss(0, 3):.3f}",
             "huge": lambda: rng.choice(["1e308", "-1e308", "1e-320", "inf", "0", "7", "nan", "1e31", "", "9" * 400]),
