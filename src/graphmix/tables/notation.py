@@ -73,14 +73,18 @@ def bare(text: Any) -> Any:
     """Return cells `[rows]` without units; a minus that is a dash, trails or is a pair of brackets stands in front."""
     import pyarrow.compute as pc
 
-    text = pc.replace_substring_regex(text, SPACES, " ")
-    text = pc.replace_substring_regex(text, APOSTROPHES, "'")
-    text = pc.replace_substring_regex(text, DASHES, "-")
-    text = pc.replace_substring_regex(text, rf"^(?:{UNIT}\s*)?\(\s*([^()]*?)\s*\)\s*(?:{UNIT})?$", r"-\1")
-    text = pc.replace_substring_regex(text, rf"^([^-]*[0-9])\s*((?:{UNIT})?)\s*-$", r"-\1\2")
-    return pc.replace_substring_regex(
-        text, rf"^([+-]?)\s*(?:{UNIT}\s*)?([+-]?)\s*([.,]?[0-9](?:.*[0-9])?[.,]?)\s*(?:{UNIT})?$", r"\1\2\3"
-    )
+    # Each of these takes long, and few columns need one.
+    if not pc.all(pc.string_is_ascii(text)).as_py():
+        for letters, plain in ((SPACES, " "), (APOSTROPHES, "'"), (DASHES, "-")):
+            text = pc.replace_substring_regex(text, letters, plain)
+    if pc.any(pc.match_substring(text, "(")).as_py():
+        text = pc.replace_substring_regex(text, rf"^(?:{UNIT}\s*)?\(\s*([^()]*?)\s*\)\s*(?:{UNIT})?$", r"-\1")
+    if pc.any(pc.ends_with(text, "-")).as_py():
+        text = pc.replace_substring_regex(text, rf"^([^-]*[0-9])\s*((?:{UNIT})?)\s*-$", r"-\1\2")
+    if pc.all(pc.match_substring_regex(text, r"^[+-]?[0-9.,' ]+$")).as_py():
+        return text
+    whole = rf"^([+-]?)\s*(?:{UNIT}\s*)?([+-]?)\s*([.,]?[0-9](?:.*[0-9])?[.,]?)\s*(?:{UNIT})?$"
+    return pc.replace_substring_regex(text, whole, r"\1\2\3")
 
 
 def unmarked(text: Any, notation: str) -> Any:
@@ -134,7 +138,7 @@ def mixed_units(text: Any) -> str:
     """Say which units the cells `[rows]` of a column have, if these differ; else ""."""
     import pyarrow.compute as pc
 
-    kept = pc.replace_substring_regex(text.drop_null(), rf"[0-9.,'()+\-\s]|{DASHES}|{SPACES}|{APOSTROPHES}", "")
+    kept = pc.replace_substring_regex(text.drop_null(), rf"[0-9.,'()+\-\s]+|{DASHES}|{SPACES}|{APOSTROPHES}", "")
     kept = pc.if_else(pc.match_substring_regex(kept, "^[eE]?$"), "", pc.utf8_upper(kept))
     units = sorted(pc.unique(kept).to_pylist())
     if len(units) < 2:

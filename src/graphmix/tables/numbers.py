@@ -13,7 +13,6 @@ from graphmix.tables.notation import (
     PLAIN,
     PLAIN_NUMBER,
     WORDS,
-    Found,
     bare,
     find_notation,
     find_words,
@@ -87,8 +86,8 @@ def _find(table: Table, name: str) -> Numbers:
         found = quick
     else:
         text = without_marks(_trimmed(column))
-        notation, doubt = _notation(text, table.decimal)
-        found = _read(text, notation, table)._replace(doubt=doubt)
+        notation, doubt, stripped = _notation(text, table.decimal)
+        found = _read(text, notation, table, stripped)._replace(doubt=doubt)
     # Whoever reads the column in the notation that was found need not parse it again.
     table.remember(name, _reader(found.notation), found)
     return found
@@ -115,26 +114,27 @@ def _as_they_are(table: Table, column: Any) -> Numbers | None:
     return _without_huge(values, np.empty(0, np.int64), table.rows - int(np.isnan(values).sum()), PLAIN)
 
 
-def _notation(text: Any, decimal: str) -> Found:
-    """Find the notation of cells `[rows]`, and what is odd about it."""
+def _notation(text: Any, decimal: str) -> tuple[str, str, Any]:
+    """Find the notation of cells `[rows]`, what is odd about it, and the cells without units if anybody needed them."""
     import pyarrow.compute as pc
 
     odd = text.filter(pc.invert(pc.match_substring_regex(_pointed(text, decimal), PLAIN_NUMBER)))
     if not len(odd):
-        return Found(PLAIN)
+        return PLAIN, "", None
     words = find_words(text)
     if words:
-        return Found(words)
+        return words, "", None
     first = bare(odd[:_FIRST])
     if not any(pc.any(pc.match_substring_regex(first, pattern(name))).as_py() for name in MARKS):
-        return Found(PLAIN)
-    found = find_notation(bare(text), decimal)
-    doubts = [each for each in (found.doubt, "" if found.notation == PLAIN else mixed_units(text)) if each]
-    return Found(found.notation, "; ".join(doubts))
+        return PLAIN, "", None
+    stripped = bare(text)
+    notation, doubt = find_notation(stripped, decimal)
+    doubts = [each for each in (doubt, "" if notation == PLAIN else mixed_units(text)) if each]
+    return notation, "; ".join(doubts), stripped
 
 
-def _read(text: Any, notation: str, table: Table) -> Numbers:
-    """Read cells `[rows]` in a notation."""
+def _read(text: Any, notation: str, table: Table, stripped: Any = None) -> Numbers:
+    """Read cells `[rows]` in a notation; `stripped` are the cells without units, if they are at hand."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -145,7 +145,7 @@ def _read(text: Any, notation: str, table: Table) -> Numbers:
         wrong = pc.invert(pc.or_(yes, no))
         digits = pc.if_else(wrong, nothing, pc.if_else(yes, pa.scalar("1", text.type), pa.scalar("0", text.type)))
     else:
-        text = _pointed(text, table.decimal) if notation == PLAIN else bare(text)
+        text = _pointed(text, table.decimal) if notation == PLAIN else bare(text) if stripped is None else stripped
         right = pc.match_substring_regex(text, PLAIN_NUMBER if notation == PLAIN else pattern(notation))
         wrong, digits = pc.invert(right), pc.if_else(right, pc.utf8_ltrim(text, "+"), nothing)
         digits = digits if notation == PLAIN else unmarked(digits, notation)
