@@ -21,15 +21,18 @@ _ENDINGS = ("csv", "csv", "csv", "tsv", "txt", "tab", "csv.gz", "tsv.gz", "parqu
 _MISNAMED = ("csv", "tsv", "parquet", "csv.gz", "xlsx", "json", "CSV", "pq", "data", "zip", "csv.bz2", "feather", "npz")
 _KINDS = ("number", "huge", "mixed", "category", "text", "tokens", "list", "empty", "constant", "garbage", "times")
 _KINDS += ("form", "form", "form")
+# Numbers, dates and words for truth as people write them.
+WRITTEN = ("form",)
 
 
 @dataclass
 class Drawer:
-    """Draws tables: `odds` is how often each thing that can be odd is odd."""
+    """Draws tables: `odds` is how often each thing that can be odd is odd, `kinds` what its columns hold."""
 
     rng: Random
     odds: float
     encoding: str = "utf-8"
+    kinds: tuple[str, ...] = _KINDS
     oddities: list[str] = field(default_factory=list)
 
     def odd(self, what: str) -> bool:
@@ -43,7 +46,7 @@ class Drawer:
         columns = {"id": self.ids(count, prefix)}
         columns |= {"y": self.labels(count)} if label else {}
         for place in range(self.rng.randint(0, 3)):
-            columns[f"f{place}"] = self.cells(self.rng.choice(_KINDS), count)
+            columns[f"f{place}"] = self.cells(self.rng.choice(self.kinds), count)
         return columns
 
     def edges(self, ids: list[str], count: int, links: bool) -> Columns:
