@@ -248,6 +248,8 @@ def test_columns_stand_side_by_side_in_the_order_of_their_names(table):
     alone = [
         encoded(table(MIXED), **{name: KIND_OF[name]})[1].x.toarray() for name in ("when", "what", "place", "keys")
     ]
+    # A number and a category share one length.
+    alone[0], alone[2] = (x / np.float32(np.sqrt(2)) for x in (alone[0], alone[2]))
     np.testing.assert_array_equal(found.x.toarray(), np.hstack(alone))
 
 
@@ -306,6 +308,17 @@ def test_any_table_gives_finite_features_or_a_sentence(data, rows, kind):
         return
     assert np.isfinite(fresh.x.data).all()
     np.testing.assert_array_equal(through_json(encoders).encode(other).x.toarray(), fresh.x.toarray())
+
+
+def test_categories_share_the_length_of_numbers_since_version_2(table):
+    found = table("a,b,c\n1,x,red;tea\n3,y,red;tea\n1,x,red;tea\n3,y,tea\n")
+    encoders = Encoders.fit(found, {"a": "number", "b": "category", "c": "tokens"})
+    x = encoders.encode(found).x.toarray()
+    half = np.float32(np.sqrt(0.5))
+    np.testing.assert_allclose(x[:2], [[-half, half, 0, 0.5, 0.5], [half, 0, half, 0.5, 0.5]], rtol=1e-6)
+    old = Encoders.from_json(encoders.to_json() | {"version": 1})
+    assert old.encode(found).x.toarray()[:2].tolist() == [[-1, 1, 0, 0.5, 0.5], [1, 0, 1, 0.5, 0.5]]
+    assert old.to_json()["version"] == 1
 
 
 def test_encoders_come_back_from_json_and_give_the_same_features(table):

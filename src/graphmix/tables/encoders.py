@@ -8,17 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphmix.errors import DataError
-from graphmix.tables.kinds import DATE, NUMBER, Column, Encoded, column_class
+from graphmix.tables.kinds import CATEGORY, DATE, NUMBER, Column, Encoded, column_class
 from graphmix.tables.moments import Date
 from graphmix.tables.numeric import Number
 from graphmix.tables.stored import member, text
 from graphmix.tables.table import Table, quoted, shortened
 
 VERSION = 2
-# Version 1 knew no dates, and only plain numbers.
-_READ = (1, VERSION)
-# These stand first, in this order, and are scaled together.
-_SCALED = (NUMBER, DATE)
+# The kinds whose columns together have length about 1, by version. Version 1 knew no dates, and only plain numbers.
+_SHARING = {1: (NUMBER,), VERSION: (NUMBER, DATE, CATEGORY)}
+# These stand first, in this order.
+_FIRST = (NUMBER, DATE)
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,11 @@ class Encoders:
 
     Attributes:
         columns: numbers first, then dates, then the others in the table's order.
+        version: that of the graphmix that learned it, which tells how the columns are put together.
     """
 
     columns: tuple[Column, ...]
+    version: int = VERSION
 
     @classmethod
     def fit(cls, table: Table, kinds: Mapping[str, str]) -> "Encoders":
@@ -79,22 +81,25 @@ class Encoders:
     def join(self, parts: list[Any], rows: int) -> sp.csr_array:
         """Put the features of all columns side by side: a sparse array of finite numbers `[rows, features]`.
 
-        All numbers and dates together have length about 1, and so has each embedding; a category is a 1; keywords and
-        text sum to 1.
+        All numbers, dates and categories together have length about 1, and so has each embedding; keywords and text sum
+        to 1. A category of its own length would count as much as all numbers together.
         """
-        numeric = [column for column in self.columns if column.kind in _SCALED]
-        blocks = [sp.csr_array(part) for part in parts[len(numeric) :]]
+        sharing = [column.kind in _SHARING[self.version] for column in self.columns]
+        # Sine and cosine of a part of a date together have length 1.
+        lengths = [1 + len(column.parts) if isinstance(column, Date) else 1 for column in self.columns]
+        length = np.float32(np.sqrt(max(np.dot(sharing, lengths), 1)))
+        scaled = [part / length if shares else part for part, shares in zip(parts, sharing, strict=True)]
+        numeric = sum(column.kind in _FIRST for column in self.columns)
+        blocks = [sp.csr_array(part) for part in scaled[numeric:]]
         if numeric:
-            # Sine and cosine of a part of a date together have length 1.
-            length = sum(1 + len(column.parts) if isinstance(column, Date) else 1 for column in numeric)
-            blocks.insert(0, sp.csr_array(np.hstack(parts[: len(numeric)]) / np.float32(np.sqrt(length))))
+            blocks.insert(0, sp.csr_array(np.hstack(scaled[:numeric])))
         if not blocks:
             return sp.csr_array((rows, 0), dtype=np.float32)
         return sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float32))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, for a JSON file."""
-        return {"version": VERSION, "columns": [{"kind": each.kind, **_fields(each)} for each in self.columns]}
+        return {"version": self.version, "columns": [{"kind": each.kind, **_fields(each)} for each in self.columns]}
 
     @classmethod
     def from_json(cls, value: Any) -> "Encoders":
@@ -104,7 +109,7 @@ class Encoders:
             DataError: it is damaged, or of another version.
         """
         version = member(value, "version")
-        if version not in _READ or isinstance(version, bool):
+        if type(version) is not int or version not in _SHARING:
             raise DataError(
                 f"the feature encoders have version {shortened(version)}, but this graphmix reads version {VERSION}"
             )
@@ -115,7 +120,7 @@ class Encoders:
         ranks = [_rank(column.kind) for column in columns]
         if len({column.name for column in columns}) < len(columns) or ranks != sorted(ranks):
             raise DataError("the feature encoders are damaged: a column is repeated or in the wrong place")
-        return cls(columns)
+        return cls(columns, version)
 
 
 def read_as(column: Column) -> str:
@@ -124,7 +129,7 @@ def read_as(column: Column) -> str:
 
 
 def _rank(kind: str) -> int:
-    return _SCALED.index(kind) if kind in _SCALED else len(_SCALED)
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
 
 def _fields(column: Column) -> dict[str, Any]:
