@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmix.tables.choosing import choose_columns, used_kinds
+from graphmix.tables.edges import read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
 from graphmix.tables.numbers import MARKS_OF_MISSING, as_numbers
@@ -194,3 +195,8 @@ def test_plain_numbers_stay_as_programs_write_them(values):
     found = numbers(*map(repr, values))
     assert found.notation == "plain"
     assert found.values.tolist() == values
+
+
+def test_weights_of_edges_are_read_as_they_are_written(tmp_path):
+    (tmp_path / "e.csv").write_text('source,target,weight\na,b,"1,200"\nb,c,$7\n')
+    assert read_edges(tmp_path / "e.csv").weights.tolist() == [1200, 7]

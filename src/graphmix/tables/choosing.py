@@ -72,21 +72,8 @@ def choose_columns(
     wanted = {**(asked or {}), **(keep or {})}
     for name in wanted:
         _check_wanted(table, name, exclude, ignore)
-    choices = {}
-    for name in [*table.columns, *table.ignored]:
-        if name in exclude:
-            continue
-        if name in ignore:
-            choices[name] = Choice("", "`ignore` names it")
-        elif name in wanted:
-            choices[name] = _choose_wanted(table, name, wanted[name])
-        elif asked:
-            choices[name] = Choice("", "`features` does not name it")
-        elif name in table.ignored:
-            choices[name] = Choice("", table.ignored[name])
-        else:
-            choices[name] = _find(table, name)
-    return choices
+    free = [name for name in (*table.columns, *table.ignored) if name not in exclude]
+    return {name: _choose(table, name, wanted, in_use=name not in ignore, only_wanted=bool(asked)) for name in free}
 
 
 def used_kinds(choices: Mapping[str, Choice]) -> dict[str, str]:
@@ -104,6 +91,16 @@ def _check_wanted(table: Table, name: str, exclude: Collection[str], ignore: Col
         raise DataError(
             f"column {quoted(name)} is chosen as a feature, but also named in `ignore`; remove one of the two"
         )
+
+
+def _choose(table: Table, name: str, wanted: Mapping[str, str | None], *, in_use: bool, only_wanted: bool) -> Choice:
+    if not in_use:
+        return Choice("", "`ignore` names it")
+    if name in wanted:
+        return _choose_wanted(table, name, wanted[name])
+    if only_wanted:
+        return Choice("", "`features` does not name it")
+    return Choice("", table.ignored[name]) if name in table.ignored else _find(table, name)
 
 
 def _choose_wanted(table: Table, name: str, kind: str | None) -> Choice:
