@@ -5,7 +5,7 @@ from random import Random
 from bad_inputs.archives import npz
 from bad_inputs.case import Draw
 from bad_inputs.datasets import datasets
-from bad_inputs.fits import fit_tables, predict_tables
+from bad_inputs.fits import fit_tables, fit_written, predict_tables
 from bad_inputs.options import options
 from bad_inputs.outputs import outputs
 from bad_inputs.stored import fit_folder, model_folder, record, reproduction, run_folder
@@ -13,6 +13,7 @@ from bad_inputs.surroundings import environment, moments, place_and_room, stream
 
 KINDS: dict[str, tuple[int, Draw]] = {
     "tables to fit": (220, fit_tables),
+    "tables as people write them": (55, fit_written),
     "tables to predict": (90, predict_tables),
     "model folders": (160, model_folder),
     "folders of fits": (20, fit_folder),

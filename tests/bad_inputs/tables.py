@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bad_inputs import arrow_columns
+from bad_inputs import arrow_columns, forms
 from bad_inputs.damage import damaged_bytes, replace_file
 from bad_inputs.words import ODD, long_text, odd_text
 
@@ -20,15 +20,19 @@ SEPARATORS = {"csv": ",;\t", "tsv": "\t", "tab": "\t", "txt": "\t,;"}
 _ENDINGS = ("csv", "csv", "csv", "tsv", "txt", "tab", "csv.gz", "tsv.gz", "parquet", "parquet", "parquet")
 _MISNAMED = ("csv", "tsv", "parquet", "csv.gz", "xlsx", "json", "CSV", "pq", "data", "zip", "csv.bz2", "feather", "npz")
 _KINDS = ("number", "huge", "mixed", "category", "text", "tokens", "list", "empty", "constant", "garbage", "times")
+_KINDS += ("form", "form", "form")
+# Numbers, dates and words for truth as people write them.
+WRITTEN = ("form",)
 
 
 @dataclass
 class Drawer:
-    """Draws tables: `odds` is how often each thing that can be odd is odd."""
+    """Draws tables: `odds` is how often each thing that can be odd is odd, `kinds` what its columns hold."""
 
     rng: Random
     odds: float
     encoding: str = "utf-8"
+    kinds: tuple[str, ...] = _KINDS
     oddities: list[str] = field(default_factory=list)
 
     def odd(self, what: str) -> bool:
@@ -42,7 +46,7 @@ class Drawer:
         columns = {"id": self.ids(count, prefix)}
         columns |= {"y": self.labels(count)} if label else {}
         for place in range(self.rng.randint(0, 3)):
-            columns[f"f{place}"] = self.cells(self.rng.choice(_KINDS), count)
+            columns[f"f{place}"] = self.cells(self.rng.choice(self.kinds), count)
         return columns
 
     def edges(self, ids: list[str], count: int, links: bool) -> Columns:
@@ -104,6 +108,9 @@ class Drawer:
 
     def cells(self, kind: str, count: int) -> list[str]:
         rng = self.rng
+        if kind == "form":
+            drawn = forms.draw(rng, count, self.odds).cells if count else []
+            return [odd_text(rng) if rng.random() < self.odds / 8 else cell for cell in drawn]
         draw = {
             "number": lambda: f"{rng.gauss(0, 3):.3f}",
             "huge": lambda: rng.choice(["1e308", "-1e308", "1e-320", "inf", "0", "7", "nan", "1e31", "", "9" * 400]),

@@ -207,7 +207,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--feature", "nothing"], ["nodes.csv", "'nothing'"]),
         (["--feature", "title=number"], ["line 2", "'on word0", "'title'", "number"]),
         (["--feature", "year=embedding"], ["'year'", "list of numbers"]),
-        (["--feature", "year=colour"], ["'year=colour'", "number, category"]),
+        (["--feature", "year=colour"], ["'year=colour'", "number, date, category"]),
         (["--feature", "year", "--feature", "year=number"], ["feature", "year", "twice"]),
         (["--feature", "topic"], ["'topic'", "labels"]),
         (["--ignore", "nothing"], ["'nothing'"]),
@@ -447,8 +447,8 @@ def test_names_that_mean_something_to_the_screen(tmp_path):
     (tmp_path / "[b]nodes.csv").write_text(held)
     (tmp_path / "edges.csv").write_text(CYCLE)
     _, result = fitted(tmp_path, nodes="[b]nodes.csv")
-    for part in ("What [b]nodes holds", "[/b] 10, [red]x 10", "features: [i]size (number)"):
-        assert part in result.stdout
+    for part in ("What [b]nodes holds", "[/b] 10, [red]x 10", "[i]size │ number"):
+        assert part in " ".join(result.stdout.split())
 
 
 def test_ids_that_differ_by_a_space_are_two_nodes(tmp_path):
@@ -561,7 +561,8 @@ def test_what_is_understood_is_said_first(tables):
     ):
         assert part in shown
     assert "1 edge from a node to itself" in shown
-    assert "features: year (number); venue (category); title (text)" in shown
+    for part in ("id │ id", "topic │ label", "year │ number │ 1", "venue │ category │ 3", "title │ text"):
+        assert f"│ {part} │" in shown
     # Of five folds two trials hold out two, of 8 and 7 labels.
     assert result.stdout.index("What nodes holds") < result.stdout.index("Percent of 15 held-out labels")
 

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmix.data import load
 from graphmix.errors import DataError
-from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.choosing import choose_columns, used_kinds
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
 from graphmix.tables.kinds import KINDS
@@ -40,11 +40,11 @@ def test_numbers_have_mean_0_and_deviation_1(column):
 
 
 def test_missing_wrong_and_huge_numbers_count_as_the_mean_and_are_said(column):
-    encoders, found = encoded(column("1", "3", "", "1e308", "n.d.", "inf"), it="number")
+    encoders, found = encoded(column("1", "3", "", "1e308", "soon", "inf"), it="number")
     assert encoders.feature_names == ["it", "it is missing"]
     assert found.x.toarray().tolist() == [[-1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
     assert found.notes == [
-        "column 'it': 1 cell counted as missing: not a number (first 'n.d.', table.tsv line 6)",
+        "column 'it': 1 cell counted as missing: not a number (first 'soon', table.tsv line 6)",
         "column 'it': 2 cells counted as missing: beyond 1e+30 (first '1e308', table.tsv line 5)",
         "column 'it': 1 cell is missing; the mean is used",
     ]
@@ -248,6 +248,8 @@ def test_columns_stand_side_by_side_in_the_order_of_their_names(table):
     alone = [
         encoded(table(MIXED), **{name: KIND_OF[name]})[1].x.toarray() for name in ("when", "what", "place", "keys")
     ]
+    # A number and a category share one length.
+    alone[0], alone[2] = (x / np.float32(np.sqrt(2)) for x in (alone[0], alone[2]))
     np.testing.assert_array_equal(found.x.toarray(), np.hstack(alone))
 
 
@@ -291,7 +293,7 @@ def test_any_table_gives_finite_features_or_a_sentence(data, rows, kind):
     table = in_memory(it=data.draw(st.lists(_CELL, min_size=rows, max_size=rows)))
     other = in_memory(it=data.draw(st.lists(_CELL, min_size=1, max_size=4)))
     try:
-        kinds, _ = choose_kinds(table, asked={"it": kind})
+        kinds = used_kinds(choose_columns(table, asked={"it": kind}))
         encoders = Encoders.fit(table, kinds)
     except DataError:
         return
@@ -302,10 +304,21 @@ def test_any_table_gives_finite_features_or_a_sentence(data, rows, kind):
     try:
         fresh = encoders.encode(other)
     except DataError:
-        assert encoders.columns[0].kind in ("number", "embedding")
+        assert encoders.columns[0].kind in ("number", "date", "embedding")
         return
     assert np.isfinite(fresh.x.data).all()
     np.testing.assert_array_equal(through_json(encoders).encode(other).x.toarray(), fresh.x.toarray())
+
+
+def test_categories_share_the_length_of_numbers_since_version_2(table):
+    found = table("a,b,c\n1,x,red;tea\n3,y,red;tea\n1,x,red;tea\n3,y,tea\n")
+    encoders = Encoders.fit(found, {"a": "number", "b": "category", "c": "tokens"})
+    x = encoders.encode(found).x.toarray()
+    half = np.float32(np.sqrt(0.5))
+    np.testing.assert_allclose(x[:2], [[-half, half, 0, 0.5, 0.5], [half, 0, half, 0.5, 0.5]], rtol=1e-6)
+    old = Encoders.from_json(encoders.to_json() | {"version": 1})
+    assert old.encode(found).x.toarray()[:2].tolist() == [[-1, 1, 0, 0.5, 0.5], [1, 0, 1, 0.5, 0.5]]
+    assert old.to_json()["version"] == 1
 
 
 def test_encoders_come_back_from_json_and_give_the_same_features(table):
@@ -356,7 +369,7 @@ def test_whatever_is_damaged_is_refused_or_still_works(table, new):
 @pytest.mark.parametrize(
     ("path", "new", "message"),
     [
-        (("version",), 2, "the feature encoders have version '2', but this graphmix reads version 1"),
+        (("version",), 3, "the feature encoders have version '3', but this graphmix reads version 2"),
         (("columns",), {}, "damaged: columns is not a list"),
         (("columns", 0, "kind"), "eval", "damaged: column 1: there is no kind 'eval'"),
         (("columns", 0, "std"), -1.0, "damaged: column 1: std is negative"),

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from graphmix.errors import DataError
-from graphmix.tables.choosing import choose_kinds
+from graphmix.tables.choosing import choose_columns, used_kinds
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
 from graphmix.tables.kinds import KINDS, column_class
@@ -17,8 +17,12 @@ WORDS = ["the cat sat on the mat", "a dog ate the cat", "no mat for the dog", "a
 
 
 def kind_of(table):
-    kinds, notes = choose_kinds(table, exclude=["id"])
-    return kinds.get("it"), " | ".join(notes)
+    found = choose_columns(table, exclude=["id"])["it"]
+    return None if found.why_not else found.kind, found.why_not or found.note
+
+
+def kinds_of(table, *given, **named):
+    return used_kinds(choose_columns(table, *given, **named))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +32,9 @@ def kind_of(table):
         (["1", "NA", "nan", "null", "None", "2"], "number"),
         (["1999", "2001", "1999", "2001"], "number"),
         (["ICML", "VLDB", "ICML", "", "VLDB"], "category"),
-        (["True", "false", "True", "TRUE"], "category"),
+        (["True", "false", "True", "TRUE"], "number"),
+        (["True", "false", "perhaps", "TRUE"] * 2, "category"),
+        (["2020-12-31", "2021-01-01", ""], "date"),
         (["Journal of Machine Learning Research", "Annals of Pure Mathematics Today"] * 3, "category"),
         (WORDS, "text"),
         (["[0.1, 0.2]", "[1,2]", "", "[3e-1 , -4]"], "embedding"),
@@ -51,7 +57,9 @@ def test_kinds_are_found(column, cells, kind):
     [
         (["", "NA", "null"], "it is empty"),
         (["3", "3.0", "3"], "all its numbers are the same"),
-        (["x", "x", ""], "all its values are the same"),
+        (["x", "x", "x"], "all its values are the same"),
+        (["yes", "Yes", "YES"], "all its values are the same"),
+        (["2020-12-31", "2020-12-31"], "all its dates are the same"),
         (["1e308", "inf", "-inf"], "none of its numbers can be used"),
         (["4", "2", "3", "1"], "it looks like an id: every row has a different whole number"),
         (
@@ -67,32 +75,51 @@ def test_kinds_are_found(column, cells, kind):
     ],
 )
 def test_columns_that_say_nothing_are_left_out(column, cells, why):
-    assert kind_of(column(*cells)) == (None, f"column 'it' is left out: {why}")
+    assert kind_of(column(*cells)) == (None, why)
 
 
 def test_numbers_under_a_name_like_an_id_are_left_out(table):
     text = "id,{}\na,10\nb,25\nc,17\n"
-    assert choose_kinds(table(text.format("author_id")), ["id"])[0] == {}
-    assert choose_kinds(table(text.format("authorId")), ["id"])[0] == {}
+    assert kinds_of(table(text.format("author_id")), ["id"]) == {}
+    assert kinds_of(table(text.format("authorId")), ["id"]) == {}
     for name in ("paid", "valid", "width"):
-        assert choose_kinds(table(text.format(name)), ["id"])[0] == {name: "number"}
+        assert kinds_of(table(text.format(name)), ["id"]) == {name: "number"}
 
 
 def test_a_few_words_among_numbers_are_missing_numbers(column):
     numbers = [str(number % 7) for number in range(38)]
-    note = "column 'it': 2 cells counted as missing: not a number (first 'n.d.', table.tsv line 40)"
-    assert kind_of(column(*numbers, "n.d.", "?")) == ("number", note)
+    table = column(*numbers, "soon", "later")
+    assert kind_of(table) == ("number", "")
+    assert Encoders.fit(table, {"it": "number"}).encode(table).notes == [
+        "column 'it': 2 cells counted as missing: not a number (first 'soon', table.tsv line 40)"
+    ]
     # 1 of 19 is more than 5 %.
-    kind, note = kind_of(column(*numbers[:18], "n.d."))
+    kind, note = kind_of(column(*numbers[:18], "soon"))
     assert kind == "category"
-    assert note == (
-        "column 'it' is used as category: mostly numbers, but 1 cell is not (first 'n.d.', table.tsv line 20)"
-    )
+    assert note == "mostly numbers, but 1 cell is not (first 'soon', table.tsv line 20)"
+
+
+def test_of_a_column_that_would_say_nothing_as_words_the_numbers_are_used(column):
+    assert kind_of(column(*(f"{number}.5" for number in range(20)), ">5", "<7", "ca. 5", "8?")) == ("number", "")
+    dates = [f"2020-12-{day:02d}" for day in range(1, 21)]
+    assert kind_of(column(*dates, "early 2021", "late 2021", "2022 or so")) == ("date", "")
+
+
+@pytest.mark.parametrize(
+    "cells", [["x", "x", ""], ["3", "", "3"], ["yes", "", "yes"], ["", "2020-12-31", "2020-12-31"]]
+)
+def test_a_single_value_says_something_where_other_cells_are_empty(column, cells):
+    table = column(*cells)
+    kind, why = kind_of(table)
+    assert not why
+    x = Encoders.fit(table, {"it": kind}).encode(table).x.toarray()
+    empty = cells.index("")
+    assert (x[empty] != x[(empty + 1) % 3]).any()
 
 
 def test_a_comma_before_the_fraction_is_read_where_semicolons_split(table):
-    assert choose_kinds(table("id;it\na;0,5\nb;-1,25e2\nc;3\n"), ["id"])[0] == {"it": "number"}
-    assert choose_kinds(table('id,it\na,"0,5"\nb,"1,5"\nc,"0,5"\n'), ["id"])[0] == {"it": "category"}
+    assert kinds_of(table("id;it\na;0,5\nb;-1,25e2\nc;3\n"), ["id"]) == {"it": "number"}
+    assert kinds_of(table('id,it\na,"0,5"\nb,"1,5"\nc,"0,5"\n'), ["id"]) == {"it": "number"}
 
 
 def test_parquet_types_say_what_they_are(tmp_path):
@@ -106,24 +133,30 @@ def test_parquet_types_say_what_they_are(tmp_path):
         "blob": [b"x", b"y", b"z"],
     }
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    kinds, notes = choose_kinds(read_table(tmp_path / "t.parquet"))
-    assert kinds == {"number": "number", "flag": "category", "vector": "embedding", "bag": "tokens", "keys": "tokens"}
-    assert notes == [
-        "column 'blob' is left out: its type is binary",
-        "column 'ragged' is left out: its lists differ in length: the first has 1, t.parquet row 2 has 2",
-    ]
+    choices = choose_columns(read_table(tmp_path / "t.parquet"))
+    assert used_kinds(choices) == {
+        "number": "number",
+        "flag": "number",
+        "vector": "embedding",
+        "bag": "tokens",
+        "keys": "tokens",
+    }
+    assert {name: choice.why_not for name, choice in choices.items() if choice.why_not} == {
+        "blob": "its type is binary",
+        "ragged": "its lists differ in length: the first has 1, t.parquet row 2 has 2",
+    }
 
 
 THREE = "id,year,title,code\na,1990,the first one there,z1\nb,1991,a second one here,z2\nc,1991,one more of them,z3\n"
 
 
 def test_only_what_is_asked_for_is_used(table):
-    assert choose_kinds(table(THREE), ["id"])[0] == {"year": "number", "title": "text"}
-    assert choose_kinds(table(THREE), ["id"], {"title": None}) == ({"title": "text"}, [])
+    assert kinds_of(table(THREE), ["id"]) == {"year": "number", "title": "text"}
+    assert kinds_of(table(THREE), ["id"], {"title": None}) == {"title": "text"}
     # What would be left out is used all the same, and the order is the file's.
     asked = {"code": None, "year": "category"}
-    assert choose_kinds(table(THREE), ["id"], asked) == ({"year": "category", "code": "category"}, [])
-    assert choose_kinds(table(THREE), ["id"], ignore=["title"])[0] == {"year": "number"}
+    assert kinds_of(table(THREE), ["id"], asked) == {"year": "category", "code": "category"}
+    assert kinds_of(table(THREE), ["id"], ignore=["title"]) == {"year": "number"}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +169,7 @@ def test_only_what_is_asked_for_is_used(table):
         (
             {"year": "colour"},
             (),
-            "^column 'year': there is no kind 'colour'; .*number, category, text, embedding, tokens$",
+            "^column 'year': there is no kind 'colour'; .*number, date, category, text, embedding, tokens$",
         ),
         ({"title": "number"}, (), "^table.csv line 2: 'the first one there' in column 'title' is not a number"),
         ({"year": "embedding"}, (), "^table.csv line 2: '1990' in column 'year' is not a list of numbers like"),
@@ -144,7 +177,7 @@ def test_only_what_is_asked_for_is_used(table):
 )
 def test_what_cannot_be_had_is_named(table, asked, ignore, message):
     with pytest.raises(DataError, match=message):
-        choose_kinds(table(THREE), ["id"], asked, ignore)
+        choose_columns(table(THREE), ["id"], asked, ignore)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +195,14 @@ def test_what_cannot_be_had_is_named(table, asked, ignore, message):
 )
 def test_a_kind_that_cannot_be_is_named_with_its_cell(column, cells, kind, message):
     with pytest.raises(DataError, match=message):
-        choose_kinds(column(*cells), ["id"], {"it": kind})
+        choose_columns(column(*cells), ["id"], {"it": kind})
 
 
 @pytest.mark.parametrize("kind", ["number", "category", "text"])
 def test_lists_are_not_single_values(tmp_path, kind):
     parquet.write_table(pa.table({"it": [["a"], ["b"]]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"t.parquet: column 'it' holds lists"):
-        choose_kinds(read_table(tmp_path / "t.parquet"), asked={"it": kind})
+        choose_columns(read_table(tmp_path / "t.parquet"), asked={"it": kind})
 
 
 def test_a_column_of_split_parts_is_left_out_with_a_hint(column):
@@ -180,7 +213,14 @@ def test_a_column_of_split_parts_is_left_out_with_a_hint(column):
 
 
 def test_every_kind_is_one_entry(column):
-    cells = {"number": "1", "category": "x", "text": "a word or two", "embedding": "[1, 2]", "tokens": "a;b"}
+    cells = {
+        "number": "1",
+        "date": "2020-12-31",
+        "category": "x",
+        "text": "a word or two",
+        "embedding": "[1, 2]",
+        "tokens": "a;b",
+    }
     for kind in KINDS:
         table = column(cells[kind], cells[kind])
         assert column_class(kind).kind == kind

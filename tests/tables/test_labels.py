@@ -120,5 +120,5 @@ def test_columns_that_say_the_same_as_the_label(cells, is_copy):
     found = label_copies(table, ["it"], LABELS, "label")
     assert len(found) == is_copy
     if is_copy:
-        assert "column 'it' says the same as the label 'label': on 6 labeled rows" in found[0]
-        assert "`ignore`" in found[0]
+        assert "column 'it' says the same as the label 'label': on 6 labeled rows" in found["it"]
+        assert "`ignore=['it']`" in found["it"]

@@ -33,7 +33,7 @@ def test_a_problem_comes_back(tmp_path, chosen):
     made = problem(tmp_path, **chosen)
     back = stored_problem(made.describe(), made.tensors(), made.encoders_json(), made.ids_json())
     assert type(back) is type(made)
-    for name in vars(made).keys() - {"graph", "split", "notes", "user_x"}:
+    for name in vars(made).keys() - {"graph", "split", "notes", "uses", "user_x"}:
         assert getattr(back, name) == getattr(made, name), name
     assert (back.graph.num_classes, back.graph.class_names) == (made.graph.num_classes, made.graph.class_names)
     assert torch.equal(back.graph.y, made.graph.y)

@@ -84,6 +84,10 @@ def fit(
             TABLES,
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        option("A column to use besides those that are found, NAME or NAME=KIND, repeatable.", TABLES),
+    ] = None,
     ignore: Annotated[list[str] | None, option("A column not to use, repeatable.", TABLES)] = None,
     source: Annotated[
         str | None, option("Column of one end of edges (default: `source` or the first).", TABLES)
@@ -158,7 +162,8 @@ def fit(
         weight=weight,
         no_weight=no_weight,
         link_label=link_label,
-        features=parse_features(feature or []),
+        features=parse_features(feature or [], "feature"),
+        keep=parse_features(keep or [], "keep"),
         ignore=tuple(ignore or ()),
         encoding=encoding,
         no_header=tuple(no_header or ()),
@@ -190,14 +195,14 @@ def fit(
         write_report(out, quiet=as_json)
 
 
-def parse_features(asked: list[str]) -> dict[str, str | None]:
+def parse_features(asked: list[str], option: str) -> dict[str, str | None]:
     """Parse NAME and NAME=KIND; a name may contain "=" unless a kind follows it."""
     chosen: dict[str, str | None] = {}
     for text in asked:
         name, equals, kind = text.rpartition("=")
         column, wanted = (name, kind) if equals and kind in KINDS else (text, None)
         if column in chosen:
-            raise ConfigError(f"`feature` {column} is given twice")
+            raise ConfigError(f"`{option}` {column} is given twice")
         chosen[column] = wanted
     return chosen
 

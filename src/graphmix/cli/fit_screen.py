@@ -1,7 +1,7 @@
 """What `graphmix fit` and `graphmix advise` show while they work."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from graphmix.cli.busy import Busy
+from graphmix.cli.flags import in_flags
 from graphmix.cli.screen import announce, errors, output, say, tell
+from graphmix.results.columns import ColumnUse, shown_uses
 from graphmix.text import name_for_screen
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from graphmix.workflow.problem import Problem
     from graphmix.workflow.watching import Watcher
 
+_MOST_COLUMNS_SHOWN = 40
 _MOST_CLASSES_SHOWN = 20
 _LONGEST_CLASS = 60
 _STAGES = {
@@ -106,10 +109,30 @@ def _show_problem(problem: "Problem", found: "Survey") -> None:
     for name, value in survey_rows(problem.task, found):
         table.add_row(name, value)
     output.print(table)
+    if problem.uses:
+        output.print(columns_table(problem.uses))
     for note in problem.notes:
         tell(f"· {note}")
     for warning in found.warnings:
         tell(f"! {warning}", style="yellow")
+
+
+def columns_table(uses: Sequence[ColumnUse]) -> Table:
+    """Lay out what became of every column, table by table."""
+    shown, more = shown_uses(uses, _MOST_COLUMNS_SHOWN)
+    table = Table(title="What became of every column", title_justify="left", caption=more, caption_justify="left")
+    for name in ("column", "read as"):
+        table.add_column(name, overflow="fold")
+    table.add_column("features", justify="right", no_wrap=True)
+    table.add_column("remark", overflow="fold")
+    several = len({use.table for use in uses}) > 1
+    for place, use in enumerate(shown):
+        if several and (place == 0 or use.table != shown[place - 1].table):
+            table.add_section()
+            table.add_row(f"{name_for_screen(use.table, _LONGEST_CLASS)}:", style="bold")
+        features = f"{use.features:,}" if use.features else ""
+        table.add_row(name_for_screen(use.name, _LONGEST_CLASS), use.read_as, features, in_flags(use.remark))
+    return table
 
 
 def survey_rows(task: str, found: "Survey") -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """From parameters to flags: the library's messages name parameters in backticks, the command line shows its options."""
 
 import re
+import shlex
 from collections.abc import Collection
 from contextvars import ContextVar
 from typing import Any
@@ -10,6 +11,8 @@ from typer.core import TyperCommand
 from graphmix.cli.environment import require_current_folder
 from graphmix.cli.interrupts import command_begins
 
+# The values `{'zip code': 'category'}` and `['zip code']`: a column with its kind, and a column.
+_COLUMN = re.compile(r"""\{(['"])(?P<name>.*)\1: '(?P<kind>\w+)'\}|\[(['"])(?P<alone>.*)\4\]""")
 # A parameter in backticks, alone or with a value: `out`, `ignore_unknown=True`, `metric='macro-f1'`.
 _PARAMETER = re.compile(r"`([a-z_][a-z0-9_]*)(?:=([^`]+))?`")
 
@@ -29,14 +32,23 @@ def translate(message: str, options: Collection[str]) -> str:
         '--learning-rate must be above 0; see `graphmix train`'
         >>> translate("or set `ignore_unknown=True`, `metric='accuracy'`", {"--ignore-unknown", "--metric"})
         'or set --ignore-unknown, --metric accuracy'
+        >>> translate("`keep={'zip code': 'category'}` uses it", {"--keep"})
+        "--keep 'zip code=category' uses it"
     """
 
     def replace(found: re.Match[str]) -> str:
         name, value = found[1].replace("_", "-"), found[2]
         flag = f"--no-{name}" if value == "False" else f"--{name}"
+        # One option for each of several columns: `features` is --feature.
+        flag = flag if flag in options else flag.removesuffix("s")
         if flag not in options:
             return found[0]
-        return flag if value in (None, "True", "False") else f"{flag} {value.strip(chr(39) + chr(34))}"
+        if value in (None, "True", "False"):
+            return flag
+        column = _COLUMN.fullmatch(value)
+        if column is None:
+            return f"{flag} {value.strip(chr(39) + chr(34))}"
+        return f"{flag} {shlex.quote(column['alone'] or column['name'] + '=' + column['kind'])}"
 
     return _PARAMETER.sub(replace, message)
 

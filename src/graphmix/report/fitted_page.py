@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from graphmix.models.registry import NETWORKS
@@ -19,6 +20,7 @@ from graphmix.report.findings import (
     total,
 )
 from graphmix.report.fitted import FILES
+from graphmix.results.columns import shown_uses
 from graphmix.results.evidence import FEWEST_KEPT
 from graphmix.results.fit import CandidateResult, FitMetrics
 from graphmix.results.names import method_title
@@ -26,6 +28,7 @@ from graphmix.results.outcome import say_interval, say_undecided
 from graphmix.results.recommendation import recommend
 from graphmix.results.wording import duration
 
+_MOST_COLUMNS = 100
 # So many classes fit into a chart; the others are summed up in one.
 _MOST_CLASSES = 30
 # A label can be a whole text; its beginning tells which it is.
@@ -47,6 +50,7 @@ def page_values(contents: Contents, fitted: ModelFolder) -> dict[str, Any]:
         "data_facts": data_facts(fitted),
         "data_sentences": data_sentences(fitted),
         "labels": label_counts(metrics),
+        **column_values(metrics),
         "judged": say_judged(metrics),
         "candidates": [candidate_row(candidate, metrics.backbone) for candidate in metrics.candidates],
         "calibration": say_calibration(metrics),
@@ -124,6 +128,13 @@ def label_counts(metrics: FitMetrics) -> list[tuple[str, str]]:
     return [
         (_clip(survey.class_names[place]), f"{survey.class_counts[place]:,}") for place in _shown(survey.class_counts)
     ]
+
+
+def column_values(metrics: FitMetrics) -> dict[str, Any]:
+    """What became of the columns there is room for, how many tables they are from, and a sentence on the others."""
+    shown, more = shown_uses(metrics.columns or (), _MOST_COLUMNS)
+    named = [replace(use, table=_clip(use.table), name=_clip(use.name)) for use in shown]
+    return {"columns": named, "tables": len({use.table for use in shown}), "columns_more": more}
 
 
 def candidate_row(candidate: CandidateResult, backbone: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from graphmix.models.registry import NETWORKS
+from graphmix.results.columns import ColumnUse
 from graphmix.results.details import Reliability
 from graphmix.results.run import Fact
 from graphmix.results.schema import Count, Key, Length, Maybe, OneOf, Positive, Rest, Shares
@@ -161,6 +162,7 @@ class FitMetrics:
         predicted: how many predictions are of each class.
         test: on given test nodes, which chose nothing.
         notes: how the tables were understood.
+        columns: what became of every column; older files do not say.
         failures: what could not be tried.
         seconds: by stage.
         peak_memory_gib: None where the system does not say.
@@ -186,6 +188,7 @@ class FitMetrics:
     confusion: Maybe[tuple[tuple[Count, ...], ...]] = None
     test: TestResult | None = None
     notes: tuple[str, ...] = ()
+    columns: Maybe[tuple[ColumnUse, ...]] = None
     failures: tuple[str, ...] = ()
     seconds: dict[str, float] | None = None
     peak_memory_gib: float | None = None

@@ -1,4 +1,4 @@
-"""Cells as text, numbers or lists, whatever type the table holds them in."""
+"""Cells as text or lists, whatever type the table holds them in."""
 
 import json
 import re
@@ -7,32 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphmix.tables.patterns import NUMBER
 from graphmix.tables.table import Table
 
 # What programs write for a missing cell. As an id, these are ordinary names.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
-# Larger numbers are mistakes or stand for "missing", and their squares would dominate the standard deviation.
-LARGEST = 1e30
-_NUMBER = rf"^{NUMBER}$|^[+-]?(?i:inf|infinity)$"
 _NUMBER_LIST = r"^\[[-+0-9.,eEinfaNIy\s]*\]$"
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
-
-
-class Numbers(NamedTuple):
-    """A column as numbers.
-
-    Attributes:
-        values: float64 `[rows]`, NaN where a cell is missing or cannot be used.
-        wrong: the rows whose cell is neither missing nor a number.
-        huge: the rows whose number is beyond `LARGEST`; their values are NaN.
-        filled: how many cells are not missing.
-    """
-
-    values: NDArray[np.float64]
-    wrong: NDArray[np.int64]
-    huge: NDArray[np.int64]
-    filled: int
 
 
 class Lists(NamedTuple):
@@ -92,11 +72,6 @@ def as_words(column: Any) -> Any:
     text = present(as_text(column))
     truth = pc.match_substring_regex(text, "^(?i:true|false)$")
     return pc.if_else(truth, pc.ascii_lower(text), text)
-
-
-def as_numbers(table: Table, name: str) -> Numbers:
-    """Read a column's cells as numbers; parsed once per table."""
-    return table.parsed(name, _parse_numbers)
 
 
 def number_lists(table: Table, name: str) -> Lists | None:
@@ -181,47 +156,10 @@ def first_other_than_list(table: Table, name: str) -> int:
     return int(unlike.argmax())
 
 
-def _parse_numbers(table: Table, name: str) -> Numbers:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = table.column(name)
-    if not is_text(column):
-        values = _to_numpy(column)
-        filled = table.rows - int(np.isnan(values).sum())
-        return _without_huge(values, np.empty(0, np.int64), filled)
-    text = present(pc.utf8_trim_whitespace(column))
-    filled = table.rows - text.null_count
-    try:
-        return _without_huge(_to_numpy(text.cast(pa.float64())), np.empty(0, np.int64), filled)
-    except pa.ArrowInvalid:
-        pass
-    if table.decimal != ".":
-        text = pc.replace_substring_regex(text, r"^([+-]?[0-9]*),([0-9]+([eE][+-]?[0-9]+)?)$", r"\1.\2")
-    number = pc.match_substring_regex(text, _NUMBER)
-    wrong = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
-    good = pc.if_else(number, pc.utf8_ltrim(text, "+"), pa.scalar(None, text.type))
-    return _without_huge(_to_numpy(good.cast(pa.float64())), wrong, filled)
-
-
 def _number_text(value: float | None) -> str | None:
     if value is None or value != value:
         return None
     return str(int(value)) if value.is_integer() else repr(value)
-
-
-def _without_huge(values: NDArray[np.float64], wrong: NDArray[np.int64], filled: int) -> Numbers:
-    huge = np.abs(values) > LARGEST
-    if not huge.any():
-        return Numbers(values, wrong, np.empty(0, np.int64), filled)
-    return Numbers(np.where(huge, np.nan, values), wrong, np.flatnonzero(huge), filled)
-
-
-def _to_numpy(column: Any) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    values: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
-    return values
 
 
 def _inner(column: Any) -> Any:

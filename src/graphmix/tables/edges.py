@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
-from graphmix.tables.cells import as_numbers
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.headers import looks_like_cell, occurs
 from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import find_nodes
 from graphmix.tables.nodes import check_roles
+from graphmix.tables.numbers import as_numbers
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened
 from graphmix.text import counted

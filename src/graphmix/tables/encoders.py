@@ -8,11 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphmix.errors import DataError
-from graphmix.tables.kinds import NUMBER, Column, Encoded, column_class
+from graphmix.tables.kinds import CATEGORY, DATE, NUMBER, Column, Encoded, column_class
+from graphmix.tables.moments import Date
+from graphmix.tables.numeric import Number
 from graphmix.tables.stored import member, text
 from graphmix.tables.table import Table, quoted, shortened
 
-VERSION = 1
+VERSION = 2
+# The kinds whose columns together have length about 1, by version. Version 1 knew no dates, and only plain numbers.
+_SHARING = {1: (NUMBER,), VERSION: (NUMBER, DATE, CATEGORY)}
+# These stand first, in this order.
+_FIRST = (NUMBER, DATE)
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,12 @@ class Encoders:
     """What was learned from every column that becomes features.
 
     Attributes:
-        columns: numbers first, then the others in the table's order.
+        columns: numbers first, then dates, then the others in the table's order.
+        version: that of the graphmix that learned it, which tells how the columns are put together.
     """
 
     columns: tuple[Column, ...]
+    version: int = VERSION
 
     @classmethod
     def fit(cls, table: Table, kinds: Mapping[str, str]) -> "Encoders":
@@ -31,12 +39,12 @@ class Encoders:
 
         Args:
             table: the table.
-            kinds: a kind for each column, as `choose_kinds` returns them.
+            kinds: a kind for each column, as `used_kinds` returns them.
 
         Raises:
             DataError: a column cannot be of its kind.
         """
-        order = sorted(kinds, key=lambda name: kinds[name] != NUMBER)
+        order = sorted(kinds, key=lambda name: _rank(kinds[name]))
         return cls(tuple(column_class(kinds[name]).fit(table, name) for name in order))
 
     @property
@@ -50,10 +58,14 @@ class Encoders:
         return sum(len(column.feature_names) for column in self.columns)
 
     def encode(self, table: Table) -> Encoded:
-        """Turn a table into features, a sparse array of finite numbers.
+        """Turn a table into features; see `encode_each` and `join`."""
+        parts = self.encode_each(table)
+        return Encoded(
+            self.join([part.x for part in parts], table.rows), [note for part in parts for note in part.notes]
+        )
 
-        All number columns together have length about 1, and so has each embedding; a category is a 1; keywords and text
-        sum to 1.
+    def encode_each(self, table: Table) -> list[Encoded]:
+        """Turn every column of a table into features.
 
         Raises:
             DataError: a column is missing, or is no longer of its kind.
@@ -64,23 +76,30 @@ class Encoders:
                     f"{table.name} has no column {quoted(column.name)}, which the model was trained with; it has "
                     f"{table.names()}"
                 )
-        parts = [column.encode(table) for column in self.columns]
-        notes = [note for part in parts for note in part.notes]
-        return Encoded(self._joined([part.x for part in parts], table.rows), notes)
+        return [column.encode(table) for column in self.columns]
 
-    def _joined(self, parts: list[Any], rows: int) -> sp.csr_array:
-        """Put the columns' features side by side; the numbers are scaled to length about 1 together."""
-        numeric = sum(column.kind == NUMBER for column in self.columns)
-        blocks = [sp.csr_array(part) for part in parts[numeric:]]
+    def join(self, parts: list[Any], rows: int) -> sp.csr_array:
+        """Put the features of all columns side by side: a sparse array of finite numbers `[rows, features]`.
+
+        All numbers, dates and categories together have length about 1, and so has each embedding; keywords and text sum
+        to 1. A category of its own length would count as much as all numbers together.
+        """
+        sharing = [column.kind in _SHARING[self.version] for column in self.columns]
+        # Sine and cosine of a part of a date together have length 1.
+        lengths = [1 + len(column.parts) if isinstance(column, Date) else 1 for column in self.columns]
+        length = np.float32(np.sqrt(max(np.dot(sharing, lengths), 1)))
+        scaled = [part / length if shares else part for part, shares in zip(parts, sharing, strict=True)]
+        numeric = sum(column.kind in _FIRST for column in self.columns)
+        blocks = [sp.csr_array(part) for part in scaled[numeric:]]
         if numeric:
-            blocks.insert(0, sp.csr_array(np.hstack(parts[:numeric]) / np.float32(np.sqrt(numeric))))
+            blocks.insert(0, sp.csr_array(np.hstack(scaled[:numeric])))
         if not blocks:
             return sp.csr_array((rows, 0), dtype=np.float32)
         return sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float32))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, for a JSON file."""
-        return {"version": VERSION, "columns": [{"kind": each.kind, **_fields(each)} for each in self.columns]}
+        return {"version": self.version, "columns": [{"kind": each.kind, **_fields(each)} for each in self.columns]}
 
     @classmethod
     def from_json(cls, value: Any) -> "Encoders":
@@ -90,7 +109,7 @@ class Encoders:
             DataError: it is damaged, or of another version.
         """
         version = member(value, "version")
-        if version != VERSION:
+        if type(version) is not int or version not in _SHARING:
             raise DataError(
                 f"the feature encoders have version {shortened(version)}, but this graphmix reads version {VERSION}"
             )
@@ -98,10 +117,19 @@ class Encoders:
         if not isinstance(stored, list):
             raise DataError("the feature encoders are damaged: columns is not a list")
         columns = tuple(_column(each, place) for place, each in enumerate(stored, start=1))
-        kinds = [column.kind == NUMBER for column in columns]
-        if len({column.name for column in columns}) < len(columns) or kinds != sorted(kinds, reverse=True):
+        ranks = [_rank(column.kind) for column in columns]
+        if len({column.name for column in columns}) < len(columns) or ranks != sorted(ranks):
             raise DataError("the feature encoders are damaged: a column is repeated or in the wrong place")
-        return cls(columns)
+        return cls(columns, version)
+
+
+def read_as(column: Column) -> str:
+    """Say for people how a column's cells are read: `number, as a logarithm`."""
+    return column.described if isinstance(column, Number | Date) else column.kind
+
+
+def _rank(kind: str) -> int:
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
 
 def _fields(column: Column) -> dict[str, Any]:

@@ -12,16 +12,19 @@ from graphmix.errors import DataError
 if TYPE_CHECKING:
     from graphmix.tables.table import Table
 
-NUMBER, CATEGORY, TEXT, EMBEDDING, TOKENS = "number", "category", "text", "embedding", "tokens"
+NUMBER, DATE, CATEGORY, TEXT, EMBEDDING, TOKENS = "number", "date", "category", "text", "embedding", "tokens"
 # Where the class of each kind is.
 _CLASSES = {
     NUMBER: ("graphmix.tables.numeric", "Number"),
+    DATE: ("graphmix.tables.moments", "Date"),
     CATEGORY: ("graphmix.tables.words", "Category"),
     TEXT: ("graphmix.tables.words", "Text"),
     EMBEDDING: ("graphmix.tables.numeric", "Embedding"),
     TOKENS: ("graphmix.tables.words", "Tokens"),
 }
 KINDS = tuple(_CLASSES)
+# How notes on missing cells end.
+MEAN_USED, ALL_ZERO = "; the mean is used", "; all features 0"
 
 
 class Encoded(NamedTuple):

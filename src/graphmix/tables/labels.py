@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_text, as_words, is_list, is_text, present
-from graphmix.tables.table import Table, quoted, shortened
+from graphmix.tables.table import Table, named_in, quoted, shortened
 from graphmix.text import counted
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -70,8 +70,8 @@ def kind_of_labels(labels: Iterable[str]) -> str:
     return ""
 
 
-def label_copies(table: Table, names: Iterable[str], labels: Sequence[str | None], label: str) -> list[str]:
-    """Warn of columns that say the same as the labels.
+def label_copies(table: Table, names: Iterable[str], labels: Sequence[str | None], label: str) -> dict[str, str]:
+    """Warn of columns that say the same as the labels: a sentence for each.
 
     Args:
         table: the table.
@@ -82,14 +82,14 @@ def label_copies(table: Table, names: Iterable[str], labels: Sequence[str | None
     names_of_classes = {name: number for number, name in enumerate(dict.fromkeys(labels))}
     labeled = np.flatnonzero([name is not None for name in labels])
     classes = np.array([names_of_classes[name] for name in labels if name is not None], dtype=np.int64)
-    warnings = []
+    warnings = {}
     for name in names:
         rows = 0 if is_list(table.column(name)) else _agreeing(table.column(name), labeled, classes)
         if rows:
             same = f"column {quoted(name)} says the same as the label {quoted(label)}"
             each = "each of its values goes with one class, and each class with one value"
-            hint = "if it was made from the labels, leave it out with `ignore`"
-            warnings.append(f"{same}: on {counted(rows, 'labeled row')} {each}; {hint}.")
+            hint = f"if it was made from the labels, leave it out with {named_in('ignore', [name])}"
+            warnings[name] = f"{same}: on {counted(rows, 'labeled row')} {each}; {hint}."
     return warnings
 
 

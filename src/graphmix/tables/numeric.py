@@ -7,18 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
-from graphmix.tables.cells import LARGEST, Lists, Numbers, as_numbers, first_other_than_list, is_list, number_lists
-from graphmix.tables.kinds import EMBEDDING, NUMBER, Encoded
+from graphmix.tables.cells import Lists, first_other_than_list, is_list, number_lists
+from graphmix.tables.kinds import EMBEDDING, MEAN_USED, NUMBER, Encoded
+from graphmix.tables.notation import NOTATIONS, PLAIN, WORDS
+from graphmix.tables.numbers import LARGEST, Numbers, as_numbers
+from graphmix.tables.scaling import are_marked, bent, bent_unit, scale, scaled
 from graphmix.tables.stored import boolean, numbers, real, text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
 
 # At least this share of a number column's cells must be numbers; the other cells count as missing.
 NUMERIC = 0.95
-# Scaled values beyond this are cut, so that one wild cell does not outweigh everything else.
-MOST = 10.0
-# A standard deviation below this share of the mean is rounding error.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,9 @@ class Number:
         name: the column.
         mean: the mean of the numbers it was fitted to.
         std: their standard deviation; 0 if they are all the same, and then every cell gives 0.
-        has_missing: whether cells were missing; a second feature then marks missing cells.
+        has_missing: whether enough cells were missing; a second feature then marks missing cells.
+        notation: how its numbers are written, one of `NOTATIONS`.
+        log_unit: above 0, the unit of a signed logarithm that is taken before scaling; see `bent_unit`.
     """
 
     kind: ClassVar[str] = NUMBER
@@ -37,6 +38,9 @@ class Number:
     mean: float
     std: float
     has_missing: bool
+    # Encoders of older versions lack these.
+    notation: str = PLAIN
+    log_unit: float = 0.0
 
     @classmethod
     def check(cls, table: Table, name: str) -> str:
@@ -44,18 +48,27 @@ class Number:
         if is_list(table.column(name)):
             raise DataError(f"{table.name}: column {quoted(name)} holds lists, so it cannot be of kind {NUMBER}")
         found = as_numbers(table, name)
-        if not are_numbers(found):
+        if len(found.wrong) and not are_numbers(found):
             row = int(found.wrong[0])
             raise DataError(f"{table.locate(row, name)} is not a number; choose another kind for the column")
-        return missing_words(table, name, found)
+        return found.doubt
 
     @classmethod
     def fit(cls, table: Table, name: str) -> "Number":
-        """Learn the mean and the standard deviation."""
-        values = as_numbers(table, name).values
-        there = values[~np.isnan(values)]
-        mean, std = _scale(there[:, None])
-        return cls(name, float(mean[0]), float(std[0]), len(there) < len(values))
+        """Learn the notation, whether the numbers are skewed, the mean and the standard deviation."""
+        found = as_numbers(table, name)
+        there = found.values[~np.isnan(found.values)]
+        unit = bent_unit(there)
+        mean, std = scale(bent(there, unit)[:, None])
+        has_missing = are_marked(table.rows - len(there), table.rows)
+        return cls(name, float(mean[0]), float(std[0]), has_missing, found.notation, unit)
+
+    @property
+    def described(self) -> str:
+        """How its cells are read, for people."""
+        if self.notation in WORDS:
+            return f"number ({self.notation} as 1 and 0)"
+        return "number, as a logarithm" if self.log_unit else "number"
 
     @property
     def feature_names(self) -> list[str]:
@@ -66,24 +79,23 @@ class Number:
         """Return float32 `[rows, 1 or 2]`; a missing cell gives the mean, which is 0."""
         if is_list(table.column(self.name)):
             raise DataError(f"{table.name}: column {quoted(self.name)} holds lists, but held numbers in training")
-        found = as_numbers(table, self.name)
+        found = as_numbers(table, self.name, self.notation)
         if found.filled and len(found.wrong) == found.filled:
             raise DataError(f"{table.locate(int(found.wrong[0]), self.name)} is not a number")
-        scaled = _scaled(found.values[:, None], np.array([self.mean]), np.array([self.std]))
+        values = bent(found.values, self.log_unit)[:, None]
+        x = scaled(values, np.array([self.mean]), np.array([self.std]))
         if self.has_missing:
-            scaled = np.hstack([scaled, np.isnan(found.values)[:, None].astype(np.float32)])
-        return Encoded(scaled, self._notes(table, found))
+            x = np.hstack([x, np.isnan(found.values)[:, None].astype(np.float32)])
+        return Encoded(x, self._notes(table, found))
 
     def _notes(self, table: Table, found: Numbers) -> list[str]:
         notes = []
         for rows, why in ((found.wrong, "not a number"), (found.huge, f"beyond {LARGEST:g}")):
             if len(rows):
-                notes.append(_counted_as_missing(table, self.name, rows, why))
+                notes.append(counted_as_missing(table, self.name, rows, why))
         empty = table.rows - found.filled
         if empty:
-            notes.append(
-                f"column {quoted(self.name)}: {counted(empty, 'cell is', 'cells are')} missing; the mean is used"
-            )
+            notes.append(f"column {quoted(self.name)}: {counted(empty, 'cell is', 'cells are')} missing{MEAN_USED}")
         return notes
 
     @classmethod
@@ -92,7 +104,11 @@ class Number:
         std = real(value, "std")
         if std < 0:
             raise DataError("std is negative")
-        return cls(text(value, "name"), real(value, "mean"), std, boolean(value, "has_missing"))
+        notation = text(value, "notation") if "notation" in value else PLAIN
+        unit = real(value, "log_unit") if "log_unit" in value else 0.0
+        if notation not in NOTATIONS or not 0 <= unit <= LARGEST:
+            raise DataError("notation or log_unit is invalid")
+        return cls(text(value, "name"), real(value, "mean"), std, boolean(value, "has_missing"), notation, unit)
 
 
 @dataclass(frozen=True)
@@ -125,7 +141,7 @@ class Embedding:
     @classmethod
     def fit(cls, table: Table, name: str) -> "Embedding":
         """Learn the mean and the standard deviation of every place in the lists."""
-        mean, std = _scale(_matrix(table, name, None))
+        mean, std = scale(_matrix(table, name, None))
         return cls(name, tuple(mean.tolist()), tuple(std.tolist()))
 
     @property
@@ -140,9 +156,9 @@ class Embedding:
         lost = np.isnan(values)
         if lost.any():
             rows = int(lost.any(axis=1).sum())
-            notes.append(f"column {quoted(self.name)}: {counted(rows, 'row')} with missing numbers; the mean is used")
-        scaled = _scaled(values, np.array(self.mean), np.array(self.std))
-        return Encoded(scaled / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
+            notes.append(f"column {quoted(self.name)}: {counted(rows, 'row')} with missing numbers{MEAN_USED}")
+        x = scaled(values, np.array(self.mean), np.array(self.std))
+        return Encoded(x / np.float32(np.sqrt(max(len(self.mean), 1))), notes)
 
     @classmethod
     def from_json(cls, value: Any) -> "Embedding":
@@ -155,12 +171,7 @@ class Embedding:
 
 def are_numbers(found: Numbers) -> bool:
     """Whether nearly all filled cells of a column are numbers."""
-    return len(found.wrong) <= (1 - NUMERIC) * found.filled
-
-
-def missing_words(table: Table, name: str, found: Numbers) -> str:
-    """Return a note on cells that are not numbers, or "" if there are none."""
-    return _counted_as_missing(table, name, found.wrong, "not a number") if len(found.wrong) else ""
+    return found.filled > 0 and len(found.wrong) <= (1 - NUMERIC) * found.filled
 
 
 def differing_lengths(table: Table, lists: Lists) -> str:
@@ -172,7 +183,8 @@ def differing_lengths(table: Table, lists: Lists) -> str:
     return f"its lists differ in length: the first has {usual}, {table.where(int(odd))} has {lengths[odd]}"
 
 
-def _counted_as_missing(table: Table, name: str, rows: NDArray[np.int64], why: str) -> str:
+def counted_as_missing(table: Table, name: str, rows: NDArray[np.int64], why: str) -> str:
+    """Say how many cells of a column are not used and why, and name the first."""
     first = table.quote(int(rows[0]), name)
     return f"column {quoted(name)}: {counted(len(rows), 'cell')} counted as missing: {why} (first {first})"
 
@@ -198,20 +210,3 @@ def _matrix(table: Table, name: str, dimensions: int | None) -> NDArray[np.float
     values[lists.filled] = np.asarray(lists.items.to_numpy(zero_copy_only=False)).reshape(-1, dimensions)
     values[np.abs(values) > LARGEST] = np.nan
     return values
-
-
-def _scale(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and standard deviation of each column of `[rows, columns]`, without missing values."""
-    there = ~np.isnan(values)
-    count = np.maximum(there.sum(axis=0), 1)
-    mean = np.where(there, values, 0).sum(axis=0) / count
-    std = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=0) / count)
-    std[std <= ROUNDING * np.abs(mean)] = 0
-    return mean, std
-
-
-def _scaled(values: NDArray[np.float64], mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        scaled = (values - mean) / np.where(std > 0, std, 1)
-    scaled[:, std == 0] = 0
-    return np.nan_to_num(np.clip(scaled, -MOST, MOST), copy=False, nan=0.0).astype(np.float32)

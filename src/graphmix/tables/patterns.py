@@ -1,4 +1,13 @@
-"""Patterns of cells that several modules look for."""
+"""Patterns of cells that several modules look for, in the dialect that Python and pyarrow share."""
 
-# A number as programs write it, in the dialect that Python and pyarrow share.
+# A number as programs write it.
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+# What may stand before or after a number: signs and codes of currencies, and percent.
+_CODES = "usd|eur|gbp|jpy|chf|cny|rmb|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|rub|brl|mxn|zar|krw|sgd|hkd|try|ils|thb"
+# pyarrow knows all currency signs as a class of letters, Python's `re` does not.
+UNIT = rf"(?:(?:US|AU|CA|NZ|HK|[ACRS])?\p{{Sc}}|(?i:{_CODES}|kr\.?|fr\.|rs\.?|zł)|%|‰)"
+# Hyphens and dashes that stand for a minus.
+DASHES = "[\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d]"
+# Spaces and apostrophes between groups of digits.
+SPACES = "[\u00a0\u2007\u2009\u202f]"
+APOSTROPHES = "[’ʼ´`]"

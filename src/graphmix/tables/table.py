@@ -96,6 +96,10 @@ class Table:
         made: Value = self._parsed[name, parse]
         return made
 
+    def remember(self, name: str, parse: "Callable[[Table, str], Value]", made: Value) -> None:
+        """Keep what `parse(table, name)` would return."""
+        self._parsed[name, parse] = made
+
     def names(self) -> str:
         """List the columns, for a message."""
         return some_of([quoted(name) for name in self.columns])
@@ -134,6 +138,13 @@ def shortened(cell: object) -> str:
 def quoted(name: str) -> str:
     """Quote the name of a column for a message; a very long one is cut in the middle."""
     return repr(clipped(name, _LONGEST_NAME))
+
+
+def named_in(parameter: str, value: list[str] | dict[str, str]) -> str:
+    """Return a parameter with the one column it is to name, for a message: `` `ignore=['age']` ``."""
+    name = next(iter(value))
+    # The command line turns it into an option; a name that is long or has a backtick stays out of it.
+    return f"`{parameter}`" if len(name) > _LONGEST_NAME or "`" in name else f"`{parameter}={value!r}`"
 
 
 def no_header(table: Table, names: Sequence[str], row: str) -> str:

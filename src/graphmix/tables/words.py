@@ -20,7 +20,7 @@ from graphmix.tables.cells import (
     string_lists,
     to_bools,
 )
-from graphmix.tables.kinds import CATEGORY, EMBEDDING, TEXT, TOKENS, Encoded
+from graphmix.tables.kinds import ALL_ZERO, CATEGORY, EMBEDDING, TEXT, TOKENS, Encoded
 from graphmix.tables.stored import boolean, distinct, numbers, text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
@@ -94,9 +94,7 @@ class Category:
             result = "pooled as (other)" if self.has_other else "all features 0"
             notes.append(f"column {quoted(self.name)}: {counted(new, 'cell')} with a rare or new category; {result}")
         if missing:
-            notes.append(
-                f"column {quoted(self.name)}: {counted(missing, 'cell is', 'cells are')} missing; all features 0"
-            )
+            notes.append(f"column {quoted(self.name)}: {counted(missing, 'cell is', 'cells are')} missing{ALL_ZERO}")
         return notes
 
     @classmethod

@@ -11,7 +11,7 @@ from graphmix.tables.table import shortened
 
 TABLES = ("nodes", "edges")
 # Fields that folders of older versions lack.
-_ADDED = ("no_weight", "no_header")
+_ADDED = ("no_weight", "no_header", "keep")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class Columns:
         link_label: the classes of the links, in the table of edges; links are classified instead of nodes.
         features: columns to use as features, each with its kind, or None to detect the kind; empty to use all columns
             that can be features.
+        keep: columns to use besides those that are found to be features, each with its kind, or None to detect it.
         ignore: columns not to use.
         encoding: the encoding of text files.
         no_header: the tables, "nodes" or "edges", whose files have no header; their columns are called `column 1`,
@@ -44,13 +45,19 @@ class Columns:
     no_weight: bool = False
     link_label: str | None = None
     features: Mapping[str, str | None] = field(default_factory=dict)
+    keep: Mapping[str, str | None] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     encoding: str = "utf-8"
     no_header: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, Mapping):
-            raise ConfigError("`features` must be a dictionary from columns to kinds, for example {'age': None}")
+        for name in ("features", "keep"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ConfigError(f"`{name}` must be a dictionary from columns to kinds, for example {{'age': None}}")
+        if self.features and self.keep:
+            raise ConfigError(
+                "give `features`, which names all columns to use, or `keep`, which adds some to those that are found"
+            )
         if isinstance(self.ignore, str):
             raise ConfigError(f"`ignore` must be a list of columns, for example [{self.ignore!r}]")
         # One name may stand alone, as on the command line.
@@ -89,7 +96,7 @@ class Columns:
     def to_json(self) -> dict[str, Any]:
         """Return every choice by name, as JSON values; what older versions did not know only where it is used."""
         listed = {"ignore": list(self.ignore), "no_header": list(self.no_header)}
-        every = asdict(self) | {"features": dict(self.features)} | listed
+        every = asdict(self) | {"features": dict(self.features), "keep": dict(self.keep)} | listed
         return {name: value for name, value in every.items() if name not in _ADDED or value}
 
     @classmethod
@@ -100,14 +107,15 @@ class Columns:
             DataError: a value is missing or invalid.
         """
         features, ignore = (member(value, name) for name in ("features", "ignore"))
-        every: dict[str, Any] = {"no_weight": False, "no_header": [], **value}
-        lists = [ignore, every["no_header"]]
-        if not isinstance(features, dict) or not all(isinstance(each, list) for each in lists):
+        every: dict[str, Any] = {"no_weight": False, "no_header": [], "keep": {}, **value}
+        lists, dicts = [ignore, every["no_header"]], [features, every["keep"]]
+        if not all(isinstance(each, dict) for each in dicts) or not all(isinstance(each, list) for each in lists):
             raise DataError("the stored columns are invalid")
         if every.keys() != {each.name for each in fields(cls)} or not isinstance(every["no_weight"], bool):
             raise DataError("the stored columns are invalid")
         single = [each for name, each in every.items() if name not in ("features", "ignore", *_ADDED)]
-        named = [*single, *features, *features.values(), *lists[0], *lists[1]]
+        named = [*single, *lists[0], *lists[1]]
+        named += [name for each in dicts for pair in each.items() for name in pair]
         if not all(name is None or is_text(name) for name in named) or every["encoding"] is None:
             raise DataError("the stored name of a column is not text")
         return cls(**every | {"ignore": tuple(ignore), "no_header": tuple(every["no_header"])})

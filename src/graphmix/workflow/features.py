@@ -1,8 +1,8 @@
 """From the columns of a table to features and classes."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.data.checks import UNKNOWN
+from graphmix.results.columns import LEFT_OUT, ColumnUse
 from graphmix.sparse import SparseMatrix
-from graphmix.tables.choosing import choose_kinds
-from graphmix.tables.encoders import Encoders
-from graphmix.tables.table import Table, some_of
-from graphmix.text import name_for_screen
+from graphmix.tables.choosing import Choice, choose_columns, used_kinds
+from graphmix.tables.encoders import Encoders, read_as
+from graphmix.tables.kinds import ALL_ZERO, MEAN_USED
+from graphmix.tables.table import Table, named_in, quoted
 from graphmix.workflow.columns import Columns
 
 # Features are stored as a dense matrix if a larger share than this is not zero.
 _DENSE = 0.3
-# How many columns of one kind a sentence names.
-_NAMED = 8
-_LONGEST = 80
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -38,23 +36,45 @@ def number_classes(labels: Sequence[str | None]) -> tuple[tuple[str, ...], NDArr
     return ordered, np.array([UNKNOWN if label is None else place[label] for label in labels], dtype=np.int64)
 
 
-def encode(table: Table, used: Collection[str], columns: Columns) -> tuple[Encoders | None, Any, list[str]]:
+class Features(NamedTuple):
+    """The columns of a table as features.
+
+    Attributes:
+        encoders: what made them; None if no column is a feature.
+        x: `[rows, features]`; None if no column is a feature.
+        uses: what became of every column, in the table's order.
+    """
+
+    encoders: Encoders | None
+    x: Any
+    uses: tuple[ColumnUse, ...]
+
+
+def encode(table: Table, roles: Mapping[str, str], columns: Columns) -> Features:
     """Turn the columns of a table into features.
 
     Args:
         table: the table.
-        used: columns that are not features.
+        roles: what the columns are that are not features: ids, labels and the like.
         columns: which columns to use and to ignore.
-
-    Returns:
-        The encoders, the features `[rows, features]`, and notes; None and None if no column is a feature.
     """
-    kinds, notes = choose_kinds(table, exclude=used, asked=columns.features, ignore=columns.ignore)
-    encoders = Encoders.fit(table, kinds)
+    choices = choose_columns(table, roles, columns.features, columns.ignore, columns.keep)
+    encoders = Encoders.fit(table, used_kinds(choices))
+    parts = encoders.encode_each(table)
+    remarks = {column.name: part.notes for column, part in zip(encoders.columns, parts, strict=True)}
+    made = {column.name: column for column in encoders.columns}
+    uses = []
+    for name in [*table.columns, *table.ignored]:
+        if name in roles:
+            uses.append(ColumnUse(table.name, name, roles[name], 0))
+        elif name in made:
+            remark = _remark(name, choices[name].note, remarks[name])
+            uses.append(ColumnUse(table.name, name, read_as(made[name]), len(made[name].feature_names), remark))
+        else:
+            uses.append(ColumnUse(table.name, name, LEFT_OUT, 0, _why_not(name, choices[name])))
     if not encoders.width:
-        return None, None, notes
-    encoded = encoders.encode(table)
-    return encoders, _compact(encoded.x), [_listed(kinds), *notes, *encoded.notes]
+        return Features(None, None, tuple(uses))
+    return Features(encoders, _compact(encoders.join([part.x for part in parts], table.rows)), tuple(uses))
 
 
 def stack(old: SparseMatrix | Tensor, new: sp.csr_array) -> Any:
@@ -70,10 +90,14 @@ def _compact(x: sp.csr_array) -> sp.csr_array | NDArray[np.float32]:
     return x.toarray() if full else x
 
 
-def _listed(kinds: Mapping[str, str]) -> str:
-    """Say which columns are features: `features: year, age (number); title (text)`."""
-    named = []
-    for kind in dict.fromkeys(kinds.values()):
-        columns = [name for name, found in kinds.items() if found == kind]
-        named.append(f"{some_of([name_for_screen(name, _LONGEST) for name in columns], _NAMED)} ({kind})")
-    return f"features: {'; '.join(named)}"
+def _remark(name: str, note: str, notes: Sequence[str]) -> str:
+    """Put together what there is to say of a column, whose name stands beside it."""
+    found = [each.removeprefix(f"column {quoted(name)}: ") for each in notes]
+    # What is done about missing cells is the same for every column.
+    found = [each.removesuffix(MEAN_USED).removesuffix(ALL_ZERO) for each in found]
+    return "; ".join(each for each in (note, *found) if each)
+
+
+def _why_not(name: str, choice: Choice) -> str:
+    """Say why a column is left out, and how to use it all the same."""
+    return f"{choice.why_not}; {named_in('keep', {name: choice.kind})} uses it" if choice.kind else choice.why_not

@@ -216,6 +216,7 @@ def _write(
     metrics = replace(
         metrics,
         notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
+        columns=problem.uses or None,
         failures=outcome.failures,
         seconds=stages.seconds,
         peak_memory_gib=peak_memory(),

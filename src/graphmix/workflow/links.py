@@ -1,6 +1,6 @@
 """LinkProblem: links to classify, from a table of edges with a column of classes (Taskar et al., 2004)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,10 +23,10 @@ from graphmix.tables.stored import is_text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.features import encode, number_classes, stack
+from graphmix.workflow.features import Features, encode, number_classes, stack
 from graphmix.workflow.nodes import columns_in_use, refuse_known
-from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name
-from graphmix.workflow.roles import check_labels, copies, id_role, link_roles, unused_labels
+from graphmix.workflow.problem import Grown, Problem, Source, Stage, given_split, graph_name, learned_from
+from graphmix.workflow.roles import check_labels, giveaways, id_role, link_roles, unused_labels
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _USERS = "users"
@@ -71,14 +71,12 @@ class LinkProblem(Problem):
         ids, ends = placed.ids, placed.ends
         stage("encoding")
         _check_columns(columns, [links.table, *([] if users is None else [users.table])])
-        link_encoders, own, said = _encode_own(links.table, links.used, columns)
-        user_encoders, user_x, found = (
-            (None, None, []) if users is None else _encode_own(users.table, users.used, columns)
-        )
+        own = _encode_own(links.table, _roles(links, columns), columns)
+        made = Features(None, None, ()) if users is None else _encode_own(users.table, {users.id_column: "id"}, columns)
         classes, y = number_classes(links.labels)
         renamed = heading_notes(tuple(links.ids), _ENDS)
         split, unused = given_split(links.table.name, links.split, y)
-        x = link_features(ends, len(ids), own, user_x)
+        x = link_features(ends, len(ids), own.x, made.x)
         return cls(
             graph=_dual_graph(x, ends, y, classes, graph_name(links.table.name)),
             split=split,
@@ -86,11 +84,12 @@ class LinkProblem(Problem):
             columns=columns if users is None else replace(columns, id=users.id_column),
             id_columns=_own_columns(links),
             spellings=placed.spellings,
-            notes=tuple(dict.fromkeys([*notes, *alike_notes(ids), *placed.notes, *renamed, *unused, *found, *said])),
-            warnings=tuple(copies(links.table, columns.link_label, links.labels, link_encoders)),
-            link_encoders=link_encoders,
-            user_encoders=user_encoders,
-            user_x=user_x,
+            uses=(*own.uses, *made.uses),
+            notes=tuple(dict.fromkeys([*notes, *alike_notes(ids), *placed.notes, *renamed, *unused])),
+            warnings=giveaways(links.table, columns.link_label, links.labels, own, learned_from(y, split)),
+            link_encoders=own.encoders,
+            user_encoders=made.encoders,
+            user_x=made.x,
         )
 
     def rows(self) -> Rows:
@@ -222,7 +221,7 @@ def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
 
 def _check_columns(columns: Columns, tables: list[Table]) -> None:
     """Raise a `DataError` if a column named as a feature or to be ignored is in none of the tables."""
-    for name in (*columns.features, *columns.ignore):
+    for name in (*columns.features, *columns.keep, *columns.ignore):
         if not any(table.has(name) for table in tables):
             raise DataError(f"no table has a column {quoted(name)}")
 
@@ -251,13 +250,20 @@ def _stored_spellings(ids: Any, links: int) -> Spellings:
     return source, target
 
 
-def _encode_own(
-    table: Table, used: Collection[str], columns: Columns
-) -> tuple[Encoders | None, sp.csr_array | None, list[str]]:
+def _roles(links: LinkTable, columns: Columns) -> dict[str, str]:
+    """Return what the columns of the links are that are not features."""
+    named = {columns.link_label: "label", columns.split: "split"} | dict.fromkeys(links.ids, "end of a link")
+    return {name: role for name, role in named.items() if name is not None}
+
+
+def _encode_own(table: Table, roles: Mapping[str, str], columns: Columns) -> Features:
     """Encode the requested columns that this table has; all that can be features if none were requested."""
-    asked = {name: kind for name, kind in columns.features.items() if table.has(name)}
+    asked, keep = (
+        {name: kind for name, kind in wanted.items() if table.has(name)} for wanted in (columns.features, columns.keep)
+    )
+    ignore = tuple(name for name in columns.ignore if table.has(name))
     if columns.features and not asked:
-        return None, None, []
-    own = replace(columns, features=asked, ignore=tuple(name for name in columns.ignore if table.has(name)))
-    encoders, x, notes = encode(table, used, own)
-    return encoders, None if x is None else sp.csr_array(x), notes
+        # None of its columns is named.
+        ignore = tuple(name for name in (*table.columns, *table.ignored) if name not in roles)
+    made = encode(table, roles, replace(columns, features=asked, keep=keep, ignore=ignore))
+    return made if made.x is None else made._replace(x=sp.csr_array(made.x))

@@ -21,7 +21,7 @@ from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.features import encode, number_classes, stack
+from graphmix.workflow.features import Features, encode, number_classes, stack
 from graphmix.workflow.problem import (
     Grown,
     Problem,
@@ -29,8 +29,17 @@ from graphmix.workflow.problem import (
     Stage,
     given_split,
     graph_name,
+    learned_from,
 )
-from graphmix.workflow.roles import check_labels, copies, edge_roles, id_role, unused_columns, unused_labels
+from graphmix.workflow.roles import (
+    check_labels,
+    edge_roles,
+    edge_uses,
+    giveaways,
+    id_role,
+    unused_columns,
+    unused_labels,
+)
 from graphmix.workflow.rows import RowIds, Rows, heading_notes, headings, stored_columns
 
 _ID = ("id",)
@@ -74,7 +83,8 @@ class NodeProblem(Problem):
             )
         notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table, columns.no_weight), *notes]
         stage("encoding")
-        graph, made, found = _build(table, edge_table, matched, columns)
+        encoded = encode(table.table, _roles(table, columns), columns)
+        graph, made, found = _build(table, edge_table, matched, encoded)
         y = graph.y.numpy()
         split, unused = given_split(table.table.name, table.split, y)
         own = (table.id_column,)
@@ -85,8 +95,9 @@ class NodeProblem(Problem):
             ids=table.ids,
             columns=replace(columns, id=table.id_column),
             id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
+            uses=(*encoded.uses, *edge_uses(edge_table)),
             notes=tuple(dict.fromkeys(notes)),
-            warnings=tuple(copies(table.table, columns.label, table.labels, made["encoders"])),
+            warnings=giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split)),
             **made,
         )
 
@@ -207,14 +218,19 @@ def _check_first_line(edges: EdgeTable, ids: Sequence[str], columns: Columns) ->
         check_first_line(edges, ids)
 
 
+def _roles(table: NodeTable, columns: Columns) -> dict[str, str]:
+    """Return what the columns of the nodes are that are not features."""
+    named = {table.id_column: "id", columns.label: "label", columns.split: "split"}
+    return {name: role for name, role in named.items() if name is not None}
+
+
 def _build(
-    table: NodeTable, edges: EdgeTable, matched: Matched, columns: Columns
+    table: NodeTable, edges: EdgeTable, matched: Matched, made: Features
 ) -> tuple[Graph, dict[str, Any], list[str]]:
     """Build the graph; return it, what made its features and weights, by the names of the fields, and notes."""
     classes, y = number_classes(table.labels)
     weights, scale = _scale_weights(edges, matched)
-    encoders, x, notes = encode(table.table, table.used, columns)
-    structural = None
+    encoders, x, notes, structural = made.encoders, made.x, [], None
     if encoders is None:
         x = np.zeros((len(y), 1))
         notes.append("no column is a feature: features are made from each node's place in the graph (structural)")

@@ -17,6 +17,7 @@ from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import DataError
+from graphmix.results.columns import ColumnUse
 from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
 from graphmix.tables.stored import is_text, text
@@ -76,6 +77,7 @@ class Problem(ABC):
         columns: what each column means, the column of ids as it was found: another column of a new table may look like
             ids.
         id_columns: the type of the ids by their heading in outputs; two of a link problem, one for each end.
+        uses: what became of every column; empty for a problem that was stored or made from arrays.
         notes: what was found and done, in sentences.
         warnings: what may spoil the model, in sentences.
     """
@@ -87,6 +89,7 @@ class Problem(ABC):
     ids: list[str]
     columns: Columns = field(default_factory=Columns)
     id_columns: Mapping[str, str]
+    uses: tuple[ColumnUse, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -198,6 +201,11 @@ class Problem(ABC):
     def learned(self) -> Graph:
         """The graph with only the labels to learn from."""
         return replace(self.graph, y=torch.where(self.known, self.graph.y, UNKNOWN))
+
+
+def learned_from(y: NDArray[np.int64], split: Split | None) -> NDArray[np.int64]:
+    """Return the labels `[rows]` to learn from: all but those of a given test set, -1 where there is none."""
+    return y if split is None else np.where((split.train | split.val)[0].numpy(), y, UNKNOWN)
 
 
 def given_split(name: str, roles: list[str | None] | None, y: NDArray[np.int64]) -> tuple[Split | None, list[str]]:

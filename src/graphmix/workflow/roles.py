@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmix.results.columns import LEFT_OUT, ColumnUse
 from graphmix.tables.cells import as_words
 from graphmix.tables.edges import EdgeTable
-from graphmix.tables.encoders import Encoders
 from graphmix.tables.labels import label_copies, label_notes, missing_words
 from graphmix.tables.links import LinkTable
 from graphmix.tables.nodes import NodeTable, check_classes
 from graphmix.tables.table import Table, quoted, some_of
 from graphmix.text import counted
+from graphmix.workflow.features import Features
+from graphmix.workflow.leaks import leak_warnings
 
 # How many unused columns a sentence names.
 _NAMED = 8
@@ -53,11 +58,34 @@ def check_labels(table: Table, label: str | None, labels: Sequence[str | None]) 
     return label_notes(table, label) + check_classes(labels, f"{table.name}: column {quoted(label)}", hint)
 
 
-def copies(table: Table, label: str | None, labels: Sequence[str | None], encoders: Encoders | None) -> list[str]:
-    """Warn of features that say the same as the labels `[rows]` in a column."""
+def giveaways(
+    table: Table, label: str | None, labels: Sequence[str | None], made: Features, y: NDArray[np.int64]
+) -> tuple[str, ...]:
+    """Warn of features that give the classes away.
+
+    Args:
+        table: the table.
+        label: its column of labels.
+        labels: `[rows]`, as they are in the table.
+        made: the features of the other columns.
+        y: int64 `[rows]`, the labels to learn from as numbers; negative where there is none.
+    """
     assert label is not None  # Columns.check_task has checked
-    names = [] if encoders is None else [column.name for column in encoders.columns]
-    return label_copies(table, names, labels, label)
+    names = [] if made.encoders is None else [column.name for column in made.encoders.columns]
+    copies = label_copies(table, names, labels, label)
+    return (*copies.values(), *leak_warnings(made.encoders, made.x, y, label, known=list(copies)))
+
+
+def edge_uses(edges: EdgeTable) -> tuple[ColumnUse, ...]:
+    """Return what became of every column of the edges."""
+    roles = dict.fromkeys(edges.ends, "end of an edge")
+    roles |= {} if edges.weight_column is None else {edges.weight_column: "weight"}
+    return tuple(
+        ColumnUse(edges.table.name, name, roles[name], 0)
+        if name in roles
+        else ColumnUse(edges.table.name, name, LEFT_OUT, 0, "of the edges only ends and weights are used")
+        for name in (*edges.table.columns, *edges.table.ignored)
+    )
 
 
 def unused_labels(table: Table, label: str | None) -> list[str]:
