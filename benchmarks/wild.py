@@ -36,12 +36,7 @@ from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from wild_fit import Answer, fit_elsewhere, fit_folder, hide, hide_tables
 from wild_graphs import (
-    ANY,
-    BY_CLASS,
     COUNTIES_LABEL,
-    FEW,
-    GRAPHS,
-    MANY,
     Case,
     Draw,
     Ints,
@@ -50,9 +45,9 @@ from wild_graphs import (
     hidden_table,
     load_case,
 )
+from wild_names import ANY, BEFORE, BY_CLASS, FEW, GRAPHS, MANY, OURS
 from wild_peers import PEERS, Work, run_peer
 
-OURS, BEFORE = "fit", "fit-before"
 BEFORE_COMMIT = "352b930"
 SYSTEMS = (*PEERS, OURS, BEFORE)
 DRAWS = 5
@@ -82,13 +77,13 @@ class Task(NamedTuple):
         return uses_device(self.system)
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     """Run what is missing."""
-    options = parse()
+    options = parse(words)
     record = begin(options)
     done = {tuple(row[name] for name in KEY) for row in record["rows"]}
     tasks = [task for task in plan(options) if task.key not in done]
-    deadline = time.monotonic() + options.limit if options.limit else float("inf")
+    deadline = float("inf") if options.limit is None else time.monotonic() + options.limit
     print(f"{len(tasks)} to do, {len(done)} done", flush=True)
     for row in run_all(tasks, options.workers, deadline):
         record["rows"].append(row)
@@ -97,12 +92,12 @@ def main() -> None:
         print(*(row[name] for name in KEY), f"{row['accuracy']:.1f} % in {row['seconds']:.1f} s", flush=True)
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", type=Path, help="the folder of datasets; default: GRAPHMIX_DATA")
-    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
+    parser.add_argument("--graphs", nargs="+", choices=list(GRAPHS), default=list(GRAPHS))
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--labels", nargs="+", choices=[FEW, MANY], default=[MANY, FEW])
     parser.add_argument("--drawn", nargs="+", choices=[BY_CLASS, ANY], default=[BY_CLASS, ANY])
@@ -112,7 +107,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=0, help="processes for peers that do not use the card")
     parser.add_argument("--limit", type=float, help="seconds after which nothing new begins")
     parser.add_argument("--commit", help="commit of the code, if git does not know it")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def begin(options: argparse.Namespace) -> dict[str, Any]:
@@ -177,7 +172,7 @@ def run(task: Task) -> Row:
     """Run one system on one draw and measure it."""
     case = load_case(task.draw.graph, task.data)
     known = task.draw.known(case.y)
-    test = np.setdiff1d(np.arange(len(case.y)), known)
+    test = np.setdiff1d(np.flatnonzero(case.y >= 0), known)
     row: Row = dict(zip(KEY, task.key, strict=True)) | {
         "labels": len(known),
         "per_class": task.draw.per_class,
@@ -251,7 +246,7 @@ def _commit(task: Task) -> str | None:
 
 def _place(row: Row) -> tuple[Any, ...]:
     """Order rows as the suite has its graphs."""
-    return (GRAPHS.index(row["graph"]), *(row[name] for name in KEY[1:4]), SYSTEMS.index(row["system"]))
+    return (list(GRAPHS).index(row["graph"]), *(row[name] for name in KEY[1:4]), SYSTEMS.index(row["system"]))
 
 
 def _pyg_version() -> str:

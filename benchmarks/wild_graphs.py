@@ -21,30 +21,12 @@ from graphmix import Columns, Graph, load
 from graphmix.data.checks import UNKNOWN
 from graphmix.sparse import SparseMatrix
 from graphmix.workflow.problems import read_problem
+from wild_names import BY_CLASS, COUNTIES, labels_a_class
 
-# The cheapest first, so that a run that is cut short has whole graphs.
-GRAPHS = (
-    "counties",
-    "acm",
-    "cora-ml",
-    "cora",
-    "citeseer",
-    "minesweeper",
-    "amazon-photo",
-    "dblp",
-    "blogcatalog",
-    "pubmed",
-    "coauthor-cs",
-)
 LOADED = ("cora", "citeseer", "pubmed", "coauthor-cs")
 # Their features are columns of a table; all others have words.
 WITH_COLUMNS = ("counties", "minesweeper")
-COUNTIES, COUNTIES_LABEL = "counties", "winner_2016"
-# Labels a class, few and many; counties has two classes and noisy ones.
-FEW, MANY = "few", "many"
-LABELS = {FEW: 5, MANY: 20}
-COUNTIES_LABELS = {FEW: 10, MANY: 40}
-BY_CLASS, ANY = "class", "any"
+COUNTIES_LABEL = "winner_2016"
 # Five folds need a label to train on, one to select by and one to hold out.
 FEWEST = 3
 Ints = NDArray[np.int64]
@@ -61,7 +43,7 @@ class Draw(NamedTuple):
     @property
     def per_class(self) -> int:
         """Labels a class; drawn regardless of class, as many in all."""
-        return (COUNTIES_LABELS if self.graph == COUNTIES else LABELS)[self.amount]
+        return labels_a_class(self.graph, self.amount)
 
     def known(self, y: Ints) -> Ints:
         """Return the nodes whose labels are known, in ascending order."""
@@ -77,7 +59,7 @@ class Case:
 
     Attributes:
         graph: features and edges as every system gets them; of counties, as the library encodes the table.
-        y: int64 `[nodes]`, every label.
+        y: int64 `[nodes]`, every label; -1 for the few nodes of Citeseer that have none.
         classes: the names of the classes.
         tables: of counties, the rows of the table of nodes and the path of the table of edges.
     """
@@ -96,7 +78,7 @@ class Case:
 
 def draw_by_class(y: Ints, per_class: int, rng: np.random.Generator) -> Ints:
     """Draw as many nodes of every class."""
-    own = [rng.choice(np.flatnonzero(y == label), per_class, replace=False) for label in np.unique(y)]
+    own = [rng.choice(np.flatnonzero(y == label), per_class, replace=False) for label in np.unique(y[y >= 0])]
     return np.sort(np.concatenate(own))
 
 
@@ -106,8 +88,8 @@ def draw_any(y: Ints, per_class: int, rng: np.random.Generator) -> Ints:
     The nodes are put in a random order and the first are taken. While a class has fewer than three, its next node in
     that order replaces the last one taken of a class that has more than three.
     """
-    order = rng.permutation(len(y))
-    classes = np.unique(y).tolist()
+    order = rng.permutation(np.flatnonzero(y >= 0))
+    classes = np.unique(y[order]).tolist()
     count = per_class * len(classes)
     taken, rest = order[:count].tolist(), order[count:].tolist()
     held = Counter(y[taken].tolist())

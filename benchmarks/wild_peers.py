@@ -23,7 +23,8 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from torch import Tensor
 
 from graphmix import Graph
-from wild_graphs import COUNTIES, WITH_COLUMNS, Case, Ints, load_case
+from wild_graphs import WITH_COLUMNS, Case, Ints, load_case
+from wild_names import BOOSTED, COUNTIES, LOGISTIC, LOGISTIC_MEANS, PROPAGATION, PYG_GCN, SMOOTHED
 
 with warnings.catch_warnings():
     # PyG warns of what it could be faster with.
@@ -68,13 +69,11 @@ class Peer(NamedTuple):
     """A system to compare with.
 
     Attributes:
-        title: what it is, for tables.
         run: from work and features to probabilities `[nodes, classes]`.
         features: what it learns from, prepared once for all draws; None if it prepares its own.
         on_device: whether it uses the card, if there is one.
     """
 
-    title: str
     run: Callable[[Work, Matrix], Floats]
     features: Callable[[Case], Matrix] | None = None
     on_device: bool = False
@@ -153,10 +152,11 @@ def boosted(work: Work, x: Matrix) -> Floats:
 
 def label_propagation(work: Work, _: Matrix) -> Floats:
     """PyG's label propagation."""
-    y = torch.from_numpy(work.case.y).to(work.device)
-    known = torch.from_numpy(work.known).to(work.device)
-    shares = LabelPropagation(num_layers=LP_STEPS, alpha=LP_ALPHA)(y, work.edges, mask=known)
-    return _normalised(shares)
+    known = torch.from_numpy(work.known)
+    labels = torch.zeros(len(work.case.y), work.case.graph.num_classes)
+    labels[known, torch.from_numpy(work.labels)] = 1
+    propagation = LabelPropagation(num_layers=LP_STEPS, alpha=LP_ALPHA)
+    return _normalised(propagation(labels.to(work.device), work.edges, mask=known.to(work.device)))
 
 
 def correct_and_smooth(work: Work, _: Matrix) -> Floats:
@@ -236,13 +236,11 @@ def _normalised(shares: Tensor) -> Floats:
     return np.where(sums > 0, values / np.where(sums > 0, sums, 1), 1 / values.shape[1])
 
 
-LOGISTIC, LOGISTIC_MEANS, BOOSTED = "logistic", "logistic-means", "boosted-means"
-PROPAGATION, SMOOTHED, PYG_GCN = "label-propagation", "correct-and-smooth", "gcn"
 PEERS = {
-    PROPAGATION: Peer("label propagation", label_propagation),
-    LOGISTIC: Peer("logistic regression", logistic, own_features),
-    LOGISTIC_MEANS: Peer("logistic regression, neighbour means", logistic, scaled_means),
-    SMOOTHED: Peer("Correct and Smooth over an MLP", correct_and_smooth, on_device=True),
-    PYG_GCN: Peer("GCN of PyG, five networks", gcn, on_device=True),
-    BOOSTED: Peer("boosted trees, neighbour means", boosted, neighbour_means),
+    PROPAGATION: Peer(label_propagation),
+    LOGISTIC: Peer(logistic, own_features),
+    LOGISTIC_MEANS: Peer(logistic, scaled_means),
+    SMOOTHED: Peer(correct_and_smooth, on_device=True),
+    PYG_GCN: Peer(gcn, on_device=True),
+    BOOSTED: Peer(boosted, neighbour_means),
 }
