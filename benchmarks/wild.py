@@ -19,6 +19,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,19 +154,23 @@ def run_all(tasks: list[Task], workers: int, deadline: float) -> Iterator[Row]:
     waiting = [task for task in tasks if not task.on_device]
     here = [task for task in tasks if task.on_device]
     # A process that is forked could not use CUDA.
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        running: list[Any] = []
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        running: list[Future[Row]] = []
         while time.monotonic() < deadline and (waiting or here or running):
             while waiting and len(running) < workers:
-                running.append(pool.apply_async(run, (waiting.pop(0),)))
+                running.append(pool.submit(run, waiting.pop(0)))
             if here:
                 yield run(here.pop(0))
             else:
-                time.sleep(0.05)
-            ready = [result for result in running if result.ready()]
-            running = [result for result in running if result not in ready]
-            yield from (result.get() for result in ready)
-        # Leaving the pool ends what is still running: the next call begins it anew.
+                wait(running, timeout=1, return_when=FIRST_COMPLETED)
+            ready = [row for row in running if row.done()]
+            running = [row for row in running if row not in ready]
+            yield from (row.result() for row in ready)
+        if running:
+            # The time is up: what still runs is ended, and the next call begins it anew.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
 
 
 def run(task: Task) -> Row:

@@ -33,7 +33,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = Rows.read(options.results)
     if rows is None:
-        raise SystemExit(f"there are no results in {options.results}")
+        print(f"nothing to draw: there is no {options.results.name} yet")
+        return
     options.out.mkdir(parents=True, exist_ok=True)
     for graph in rows.graphs:
         write_bytes(options.out / f"{graph}.svg", draw(rows, graph))

@@ -103,7 +103,7 @@ class Rows:
             for graph in self.graphs
         }
         run = [system for system in self.systems if any(means[graph][system] for graph in self.graphs)]
-        whole = [graph for graph in self.graphs if all(means[graph][system] for system in run)]
+        whole = [graph for graph in self.graphs if run and all(means[graph][system] for system in run)]
         if not whole:
             return [], {}
         return whole, {system: statistics.fmean(means[graph][system].mean for graph in whole) for system in run}

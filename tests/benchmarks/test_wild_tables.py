@@ -94,6 +94,7 @@ def test_the_suite_counts_graphs_that_every_system_was_run_on(wild, rows):
     graphs, means = rows.suite(wild.rows.Setting("many"), ranked=False)
     assert graphs == ["acm", "dblp"]
     assert means["gcn"] == pytest.approx(82.75)
+    assert rows.suite(wild.rows.Setting("few"), ranked=False) == ([], {})
 
 
 def test_every_block_is_written_from_part_of_the_results(wild, rows):
