@@ -27,14 +27,14 @@ TARGET, MOST_BELOW = 90.0, 3.0
 
 
 class Check(NamedTuple):
-    """A goal, what was found, and whether that reaches it; None if it is not measured."""
+    """A goal, what was found, and whether that reaches it; None if graphs are missing that could decide it."""
 
     goal: str
     found: str
     reached: bool | None
 
     def __str__(self) -> str:
-        verdict = {True: "reached", False: "**not reached**", None: "not measured"}[self.reached]
+        verdict = {True: "reached", False: "**not reached**", None: "not measured on every graph"}[self.reached]
         return f"- {self.goal}: {verdict}{', ' + self.found if self.found else ''}."
 
 
@@ -75,7 +75,8 @@ def never_behind(rows: Rows, setting: Setting) -> Check:
     if not _measured(rows, setting):
         return Check(goal, "", None)
     whole = _share(len(_measured(rows, setting)))
-    return Check(goal, "; ".join([text for _, text in sorted(behind, reverse=True)] or [f"on {whole}"]), not behind)
+    reached = False if behind else _if_whole(len(_measured(rows, setting)), True)
+    return Check(goal, "; ".join([text for _, text in sorted(behind, reverse=True)] or [f"on {whole}"]), reached)
 
 
 def losses(rows: Rows, setting: Setting) -> Iterator[tuple[str, str, str, float]]:
@@ -99,7 +100,7 @@ def leads(rows: Rows, setting: Setting) -> Iterator[Check]:
             continue
         best = max(peers, key=lambda system: peers[system])
         found = f"{means[OURS]:.1f} against {peers[best]:.1f} of {TITLES[best]}, on {_share(len(graphs))}"
-        yield Check(goal, found, means[OURS] - peers[best] >= least)
+        yield Check(goal, found, _if_whole(len(graphs), means[OURS] - peers[best] >= least))
 
 
 def calibrated(rows: Rows) -> Check:
@@ -110,7 +111,7 @@ def calibrated(rows: Rows) -> Check:
     if not errors:
         return Check(goal, "", None)
     mean = statistics.fmean(errors)
-    return Check(goal, f"{mean:.1f} % on {_share(len(errors))}", mean <= MOST_ERROR)
+    return Check(goal, f"{mean:.1f} % on {_share(len(errors))}", _if_whole(len(errors), mean <= MOST_ERROR))
 
 
 def covered(rows: Rows) -> Check:
@@ -144,7 +145,7 @@ def kept_accuracy(rows: Rows, graph: str, setting: Setting) -> float | None:
 def said(setting: Setting) -> str:
     """The setting in words."""
     many = f"{labels_a_class('', setting.amount)} labels a class"
-    return f"as many labels as {many} regardless of class" if setting.drawn == ANY else many
+    return f"{many} on average, drawn regardless of class" if setting.drawn == ANY else many
 
 
 def _each(goal: str, shares: dict[str, float], outside: dict[str, float]) -> Check:
@@ -152,7 +153,12 @@ def _each(goal: str, shares: dict[str, float], outside: dict[str, float]) -> Che
         return Check(goal, "", None)
     named = ", ".join(f"{graph} {share:.1f}" for graph, share in outside.items())
     lowest, highest = min(shares.values()), max(shares.values())
-    return Check(goal, named or f"{lowest:.1f} to {highest:.1f} % on {_share(len(shares))}", not outside)
+    reached = False if outside else _if_whole(len(shares), True)
+    return Check(goal, named or f"{lowest:.1f} to {highest:.1f} % on {_share(len(shares))}", reached)
+
+
+def _if_whole(count: int, reached: bool) -> bool | None:
+    return reached if count == len(GRAPHS) else None
 
 
 def _measured(rows: Rows, setting: Setting) -> list[str]:

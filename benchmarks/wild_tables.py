@@ -89,7 +89,8 @@ def graphs(rows: Rows) -> str:
             lines += [f"![Every system on {graph}](_static/wild/{graph}.svg)", ""]
         for drawn in (BY_CLASS, ANY):
             if any(row["graph"] == graph and row["drawn"] == drawn for row in rows.rows):
-                lines += [*graph_table(rows, graph, drawn), ""]
+                words = "Drawn by class:" if drawn == BY_CLASS else "As many, drawn regardless of class:"
+                lines += [words, "", *graph_table(rows, graph, drawn), ""]
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
@@ -99,7 +100,7 @@ def graph_table(rows: Rows, graph: str, drawn: str) -> list[str]:
     measures = (ACCURACY, BALANCED, *((AUC,) if rows.has_two_classes(graph) else ()))
     columns = [(Setting(amount, drawn), name) for amount in (MANY, FEW) for name in measures]
     columns += [(Setting(MANY, drawn), ERROR), (Setting(MANY, drawn), "seconds")]
-    drawn_words = "a class" if drawn == BY_CLASS else "times classes, any"
+    drawn_words = "a class" if drawn == BY_CLASS else "a class on average"
     heads = [
         f"{labels_a_class(graph, setting.amount)} {drawn_words}: {WORDS.get(name, name)}" for setting, name in columns
     ]

@@ -13,7 +13,8 @@ def row(graph, system, draw, accuracy, amount="many", drawn="class", **more):
 
 
 @pytest.fixture
-def rows(wild):
+def rows(wild, monkeypatch):
+    monkeypatch.setattr(wild.checks, "GRAPHS", ("acm", "dblp"))
     held = []
     for draw, off in enumerate((-1, 1)):
         held += [row("acm", "fit", draw, 93 + off), row("acm", "gcn", draw, 88 + off), row("acm", "logistic", draw, 70)]
@@ -69,6 +70,14 @@ def test_kept_predictions_of_all_draws_count_together(wild, rows):
     for held in (first, second):
         held |= {"kept": 0.0, "kept_accuracy": None}
     assert wild.checks.kept_accuracy(rows, "acm", wild.rows.Setting("many")) is None
+
+
+def test_a_part_of_the_suite_reaches_nothing_but_can_miss(wild, rows, monkeypatch):
+    monkeypatch.setattr(wild.checks, "GRAPHS", ("acm", "dblp", "cora"))
+    found = verdicts(wild, rows)
+    for goal in (("20 labels", "suite by accuracy"), ("calibration error",), ("sets cover",), ("abstain",)):
+        assert find(found, *goal)[0] is None
+    assert find(found, "20 labels", "below its best peer")[0] is False
 
 
 def test_where_a_peer_is_better_is_said(wild, rows):
