@@ -4,7 +4,8 @@
 
 Few labels of a graph are known, 5 or 20 a class (counties 10 or 40); all other nodes are the test nodes. Labels are
 drawn by class, as many of each, or as many in all regardless of class, but at least three of each. Every draw has a
-seed of its own. All systems get the same graph and the same labels; nothing is tuned on test nodes.
+seed of its own. All systems get the same graph and the same labels. docs/wild.md says what of the peers was chosen on
+test nodes: how their features are scaled.
 
 OLD is a checkout of the library before it had mixtures, made by `git archive 352b930`. Without it that system is left
 out. Rows are written as they come, the cheapest graphs first. `--limit` ends a run in time, and a second call goes on
