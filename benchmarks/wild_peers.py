@@ -1,8 +1,8 @@
 """What graphmix is compared with in benchmarks/wild.py: each peer as its documentation writes it.
 
 A peer gets the graph and the labels of a draw, and returns probabilities `[nodes, classes]`. No label is used but those
-of the draw. Where a default would have made a peer weak for no good reason, it is helped, and the comment beside it says
-so. How features are scaled was chosen among five ways by test accuracy, which favours the peers.
+of the draw. Where a default would have made a peer weak for no good reason, it is helped, and the comment beside it
+says so. How features are scaled was chosen among five ways by test accuracy, which favours the peers.
 """
 
 import time
