@@ -91,9 +91,9 @@ def try_all(
     failures: list[str] = []
     for place, planned in enumerate(plan):
         candidate = planned.over(_best_network(tried, labels))
-        tell = watch.begins(candidate.name, place, len(plan) + 1)
+        tell = watch.begins(candidate.title, place, len(plan) + 1)
         if tried and budget.is_spent:
-            failures.append(f"{candidate.name} was not tried: {_say_limit(budget)}")
+            failures.append(f"{candidate.title} was not tried: {_say_limit(budget)}")
             continue
         try:
             found = hold_out(
@@ -108,7 +108,7 @@ def try_all(
             )
         except (DataError, DivergedError, OutOfTimeError) as error:
             reason = _say_limit(budget) if isinstance(error, OutOfTimeError) else str(error)
-            failures.append(f"{candidate.name} was left out: {reason}")
+            failures.append(f"{candidate.title} was left out: {reason}")
             continue
         tried.append(found)
         budget.reserve(found.seconds)
@@ -145,7 +145,9 @@ def train_members(
     members = []
     for place, (name, share) in enumerate(chosen.weights.items()):
         found = by_name[name]
-        what = f"{name}, on {counted(int(labeled.sum()), 'label')} ({place + 1} of {len(chosen.weights)})"
+        what = (
+            f"{found.candidate.title}, on {counted(int(labeled.sum()), 'label')} ({place + 1} of {len(chosen.weights)})"
+        )
         candidate, tensors = train(
             found.candidate,
             graph,
