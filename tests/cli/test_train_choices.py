@@ -8,6 +8,7 @@ import pytest
 from command_line import QUICK, graphmix, refused, save
 from graphmix import Config
 from graphmix.baselines import BASELINES
+from graphmix.training.methods import METHODS
 from small_tables import tree
 
 
@@ -64,7 +65,7 @@ def test_a_run_killed_before_its_details_gets_them_from_the_same_command(tmp_pat
     refused(graphmix(*arguments, cwd=tmp_path), "run", "finished")
 
 
-@pytest.mark.parametrize("method", ["label-propagation", "deepwalk"])
+@pytest.mark.parametrize("method", BASELINES)
 def test_baselines_are_reported_like_networks(method, tmp_path):
     answer = train("synthetic", "--method", method, "--trials", "2", cwd=tmp_path)
     assert (answer["method"], answer["trials"], answer["backbone"]) == (method, 2, None)
@@ -73,7 +74,7 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "run", "finished")
     again = ["--method", method, "--trials", "1", "--no-report", "--out", "other"]
     table = graphmix("train", "synthetic", *again, cwd=tmp_path).stdout
-    assert {"label-propagation": "Label propagation", "deepwalk": "DeepWalk"}[method] in table
+    assert METHODS[method].title in table
 
 
 @pytest.mark.data

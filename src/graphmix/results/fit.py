@@ -9,13 +9,13 @@ from graphmix.results.details import Reliability
 from graphmix.results.run import Fact
 from graphmix.results.schema import Count, Key, Length, Maybe, OneOf, Positive, Rest, Shares
 from graphmix.results.survey import Survey
-from graphmix.training.methods import fit_methods
+from graphmix.training.methods import possible_in_fits
 
 # The name of a weighted average of several candidates.
 MIXTURE = "mixture"
 # Up to this format a fit chose one method, with the labels it was judged on.
 SINGLE_METHOD = 1
-Method = Annotated[str, OneOf((MIXTURE, *fit_methods()))]
+Method = Annotated[str, OneOf((MIXTURE, *possible_in_fits()))]
 Backbone = Annotated[str, OneOf(tuple(NETWORKS))]
 Task = Literal["nodes", "links"]
 ChosenBy = Literal["accuracy", "macro-f1"]

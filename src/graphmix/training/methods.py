@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 GNN, FCN, BOTH, NOTHING = "gnn", "fcn", "both", "nothing"
+# GraphMix as a fit uses it.
+STEADY = "graphmix-steady"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,9 @@ class Method:
         defaults: its defaults of hyperparameters where they are not the paper's; `Config.for_dataset` fills them in.
         enough_epochs: with fewer epochs predicted targets may do harm.
         report_place: its place in a report, from simple methods to GraphMix.
-        fit_place: its place among the methods that a fit tries unless told otherwise; None if it is not one of them.
+        fit_place: its place among the methods that a fit tries unless told otherwise, cheap ones first; None if it is
+            not one of them.
+        for_fits: whether a fit can try it if asked to.
     """
 
     about: str
@@ -37,6 +41,7 @@ class Method:
     enough_epochs: int = 1000
     report_place: int
     fit_place: int | None = None
+    for_fits: bool = True
 
     @property
     def baseline(self) -> bool:
@@ -62,22 +67,21 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=7,
-        fit_place=0,
+        report_place=9,
     ),
     "supervised": Method(
         about="the GNN on the labels alone",
         title="{network}",
         trains=GNN,
-        report_place=5,
-        fit_place=1,
+        report_place=7,
+        fit_place=4,
     ),
     "fcn": Method(
         about="the FCN on the labels alone, without the edges",
         title="{fcn}",
         trains=FCN,
         predictor=FCN,
-        report_place=2,
+        report_place=4,
         fit_place=3,
     ),
     "self-training": Method(
@@ -85,14 +89,15 @@ METHODS: dict[str, Method] = {
         title="{network} (self-training)",
         trains=GNN,
         predicts_targets=True,
-        report_place=6,
+        report_place=8,
+        fit_place=5,
     ),
     "fcn-self-training": Method(
         about="the FCN on the labels and on targets that the GNN predicts",
         title="{fcn} (self-training)",
         trains=FCN,
         predicts_targets=True,
-        report_place=3,
+        report_place=5,
     ),
     "fcn-mixup": Method(
         about="the FCN by manifold mixup: GraphMix without the GNN's steps",
@@ -101,9 +106,9 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=4,
+        report_place=6,
     ),
-    "graphmix-steady": Method(
+    STEADY: Method(
         about="the GNN on labels and confident targets, the FCN by mixup of the labels, in one step",
         title="steady GraphMix({network})",
         trains=BOTH,
@@ -117,20 +122,36 @@ METHODS: dict[str, Method] = {
             "target_alignment": 0.5,
         },
         enough_epochs=200,
-        report_place=8,
+        report_place=10,
+        fit_place=6,
     ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",
         title="Label propagation",
         trains=NOTHING,
         report_place=0,
-        fit_place=2,
+        fit_place=0,
     ),
     "deepwalk": Method(
         about="no network: a linear classifier on embeddings of random walks, without the features",
         title="DeepWalk",
         trains=NOTHING,
         report_place=1,
+        for_fits=False,
+    ),
+    "logistic-regression": Method(
+        about="no network: a logistic regression on the features of a node and their means over neighbours",
+        title="Logistic regression",
+        trains=NOTHING,
+        report_place=2,
+        fit_place=1,
+    ),
+    "random-forest": Method(
+        about="no network: a forest of randomised trees on the features of a node and their means over neighbours",
+        title="Random forest",
+        trains=NOTHING,
+        report_place=3,
+        fit_place=2,
     ),
 }
 
@@ -144,6 +165,12 @@ def fit_methods() -> tuple[str, ...]:
     """Return the methods that a fit tries unless told otherwise, in order."""
     places = {name: method.fit_place for name, method in METHODS.items() if method.fit_place is not None}
     return tuple(sorted(places, key=places.__getitem__))
+
+
+def possible_in_fits() -> tuple[str, ...]:
+    """Return the methods that a fit can try: those it tries anyway, in order, and then the others."""
+    usual = fit_methods()
+    return *usual, *(name for name, method in METHODS.items() if method.for_fits and name not in usual)
 
 
 def report_order() -> tuple[str, ...]:

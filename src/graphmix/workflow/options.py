@@ -8,9 +8,9 @@ from typing import Any
 
 from graphmix.errors import ConfigError
 from graphmix.limits import USUAL, Limits
-from graphmix.training.methods import fit_methods
+from graphmix.training.methods import fit_methods, possible_in_fits
 
-CANDIDATES = fit_methods()
+CANDIDATES = possible_in_fits()
 ACCURACY, MACRO_F1 = "accuracy", "macro-f1"
 BALANCED = "balanced"
 
@@ -35,7 +35,7 @@ class FitOptions:
         limit: how large tables in files may be.
     """
 
-    methods: tuple[str, ...] = CANDIDATES
+    methods: tuple[str, ...] = fit_methods()
     balanced: bool = False
     target_accuracy: float = 0.9
     coverage: float = 0.9

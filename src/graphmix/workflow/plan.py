@@ -10,7 +10,7 @@ from graphmix.errors import ConfigError
 from graphmix.results.names import method_title
 from graphmix.training.config import AUTO, Config
 from graphmix.training.expectations import few_epochs
-from graphmix.training.methods import FCN, METHODS
+from graphmix.training.methods import FCN, METHODS, STEADY
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
@@ -29,6 +29,8 @@ _FEW_CLASSES = 8
 _FEW_FEATURES = 200
 # The paper's GraphMix learns for 2,000 epochs before its targets are as good as they get.
 PUBLISHED = "graphmix"
+SELF_TRAINING = "self-training"
+_GENTLE = ("temperature", "perturbations", "target_confidence", "target_alignment")
 _PUBLISHED = {"epochs": 2000, "hidden": 16, "hidden_dropout": 0.0}
 
 
@@ -126,6 +128,9 @@ def usual_config(graph: Graph, method: str = PROBE, **given: Any) -> Config:
 def method_defaults(method: str, graph: Graph) -> dict[str, Any]:
     """Return what a method sets by itself; a target needs more confidence where there are fewer classes."""
     defaults = dict(METHODS[method].defaults)
+    if method == SELF_TRAINING:
+        # In a fit its targets are as gentle as those of steady GraphMix; by itself it is the paper's.
+        defaults |= {name: METHODS[STEADY].defaults[name] for name in _GENTLE}
     if "target_confidence" in defaults:
         defaults["target_confidence"] = max(defaults["target_confidence"], min(0.9, 2 / graph.num_classes))
     return defaults
