@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_CLASSES_SHOWN = 20
 _LONGEST_CLASS = 60
+# How wide the bar of a plan is, and what stands beside its name: a spinner, the bar, the share and the time.
+_BAR, _BESIDE = 12, 12 + 30
+_SHORTEST_STEP = 20
 _STAGES = {
     "reading": "reading the tables",
     "choosing": "choosing what to label",
@@ -38,25 +41,22 @@ class PlanBar:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=_BAR),
             TextColumn("{task.fields[state]}", markup=False),
             _Elapsed(clock),
             console=errors,
             transient=True,
         )
         self._task = self._progress.add_task("", total=1, state="")
-        self._progress.start()
 
     def begin(self, what: str, place: int, steps: int) -> None:
         """Say which step begins: `place`, from 0, of so many."""
         self._place = place
-        self._progress.update(
-            self._task,
-            description=name_for_screen(numbered(what, place, steps)),
-            completed=place,
-            total=steps,
-            state="",
-        )
+        name, room = name_for_screen(numbered(what, place, steps)), max(errors.width - _BESIDE, _SHORTEST_STEP)
+        shown = name if len(name) <= room else f"{name[: room - 1]}…"
+        self._progress.update(self._task, description=shown, completed=place, total=steps, state="")
+        # It may have started already.
+        self._progress.start()
 
     def show(self, done: int, total: int) -> None:
         """Show how much of how much of the step is done; called from several threads."""
@@ -86,13 +86,13 @@ class Clock:
 
     def __str__(self) -> str:
         passed = _clock_time(time.monotonic() - self._since)
-        return passed if self._limit is None else f"{passed} of at most {_clock_time(self._limit)}"
+        return passed if self._limit is None else f"{passed} of {_clock_time(self._limit)}"
 
 
 def _clock_time(seconds: float) -> str:
     minutes, seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 class _Elapsed(ProgressColumn):

@@ -145,9 +145,8 @@ def train_members(
     members = []
     for place, (name, share) in enumerate(chosen.weights.items()):
         found = by_name[name]
-        what = (
-            f"{found.candidate.title}, on {counted(int(labeled.sum()), 'label')} ({place + 1} of {len(chosen.weights)})"
-        )
+        which = f" ({place + 1} of {len(chosen.weights)})" if len(chosen.weights) > 1 else ""
+        what = f"{found.candidate.title} on {counted(int(labeled.sum()), 'label')}{which}"
         candidate, tensors = train(
             found.candidate,
             graph,
