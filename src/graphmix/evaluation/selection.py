@@ -120,7 +120,8 @@ def select_greedily(
 def average(candidates: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
     """The weighted mean of probabilities `[rows, classes]`; rows sum to 1."""
     total: Floats = sum((share * candidates[name] for name, share in weights.items()), np.zeros(()))
-    return total / total.sum(axis=1, keepdims=True)
+    mean: Floats = total / total.sum(axis=1, keepdims=True)
+    return mean
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,9 @@ class Task:
     def of_masks(
         cls, graph: Graph, config: Config, device: torch.device | str, *, train: Tensor, val: Tensor, test: Tensor
     ) -> Self:
-        """Prepare a graph for training on the nodes of masks, bool `[trials or 1, nodes]`; all but `train` may be empty.
+        """Prepare a graph for training on the nodes of masks, bool `[trials or 1, nodes]`.
 
-        The masks are not checked: `build` checks those of a split.
+        All but `train` may be empty. They are not checked: `build` checks those of a split.
         """
         graph = prepare(graph, config).to(device)
         train, val, test = (mask.to(device) for mask in (train, val, test))

@@ -95,7 +95,8 @@ def trace(
     total = torch.zeros(2 if both else 1, len(points), len(nodes), graph.num_classes)
     place = torch.full((graph.num_nodes,), -1)
     place[nodes] = torch.arange(len(nodes))
-    for trials, predicted in _batches(task, config, partial(_trace_batch, clock=clock, points=points, patience=patience)):
+    work = partial(_trace_batch, clock=clock, points=points, patience=patience)
+    for trials, predicted in _batches(task, config, work):
         held = split.val[[trial % len(split.val) for trial in trials]].cpu()
         for trial, mask in enumerate(held):
             own = mask.nonzero()[:, 0]

@@ -80,7 +80,9 @@ class Mixture:
         return pack_members(self.members)
 
     @classmethod
-    def from_parts(cls, described: Any, tensors: dict[str, Tensor], held: dict[str, HeldOut], graph: Graph) -> "Mixture":
+    def from_parts(
+        cls, described: Any, tensors: dict[str, Tensor], held: dict[str, HeldOut], graph: Graph
+    ) -> "Mixture":
         """Read back what `describe` and `tensors` returned, with held-out predictions by name.
 
         Raises:

@@ -5,6 +5,7 @@ from typing import Any
 from graphmix.errors import ConfigError
 from graphmix.results.fit import MIXTURE
 from graphmix.training.config import AUTO, Config
+from graphmix.training.methods import fit_methods
 from graphmix.training.settings import Parameter, parameters
 from graphmix.workflow.options import BALANCED, FitOptions, check_methods
 
@@ -14,7 +15,7 @@ _OWN = (
         AUTO,
         'What to train: "auto", a mixture of several methods that held-out labels choose; or one of them, for example '
         '"graphmix", "supervised" (a network without GraphMix), "fcn" (without the edges), "label-propagation" '
-        '(without the features).',
+        "(without the features).",
     ),
     Parameter(
         "class_weight",
@@ -54,8 +55,8 @@ def estimator_options(values: dict[str, Any]) -> FitOptions:
     weight, method = values["class_weight"], values["method"]
     if weight not in (None, BALANCED):
         raise ConfigError(f"`class_weight` must be None or {BALANCED!r}, not {weight!r}")
-    chosen = {} if method == AUTO else {"methods": check_methods(method)}
-    return FitOptions(balanced=weight == BALANCED, device=values["device"], **chosen)
+    methods = fit_methods() if method == AUTO else check_methods(method)
+    return FitOptions(methods=methods, balanced=weight == BALANCED, device=values["device"])
 
 
 def estimator_settings(values: dict[str, Any], seed: int) -> dict[str, Any]:
