@@ -17,10 +17,10 @@ from fitted_metrics import CLASSES, EVIL, make_bins, make_metrics, make_model, m
 from graphmix.data import synthetic
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
-from graphmix.training import Config
 from graphmix.workflow.fitting import fit_problem
 from graphmix.workflow.nodes import NodeProblem
 from graphmix.workflow.options import FitOptions
+from graphmix.workflow.plan import make_plan
 from graphmix.workflow.survey import survey
 from repeats import repeats
 from watched_page import Watched, points
@@ -181,14 +181,14 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
     ("broken", "parts"),
     [
         (lambda metrics: metrics.pop("held"), ["'held'"]),
-        (change("format", to=2), ["format", "2", "newer", "1"]),
+        (change("format", to=3), ["format", "3", "newer", "2"]),
         (change("candidates", to=[]), ["candidates", "empty"]),
         (change("candidates", 1, "behind", to=None), ["candidates[1].behind", "null"]),
         (change("candidates", 0, "behind", to=[1, 2, 3]), ["candidates[0].behind", "null"]),
         (change("candidates", 1, "certain", to=1), ["candidates[1].certain", "true", "false"]),
         (
             change("candidates", 0, "method", to="magic"),
-            ["candidates[0].method", "'magic'", "graphmix, supervised, label-propagation, fcn"],
+            ["candidates[0].method", "'magic'", "mixture", "label-propagation", "graphmix"],
         ),
         (change("chosen", to="fcn"), ["chosen", "graphmix"]),
         (change("classes", to=["one"]), ["classes", "1", "3"]),
@@ -254,17 +254,22 @@ def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
     graph = replace(made, class_names=tuple(f"class {place}" for place in range(made.num_classes)))
     problem = NodeProblem(graph=graph, split=split, ids=[str(node) for node in range(120)], notes=("a note",))
     options = FitOptions(methods=("label-propagation", "fcn"))
-    fitted = fit_problem(problem, Config(trials=2, epochs=5), options, tmp_path / "model")
+    plan = make_plan(graph, options.methods, {"trials": 2, "epochs": 20})
+    fitted = fit_problem(problem, plan, options, tmp_path / "model")
     assert fitted.metrics is not None
     contents = read(tmp_path / "model")
     assert contents.fitted is not None
-    assert {one.method for one in contents.fitted.metrics.candidates} == {"label-propagation", "fcn"}
+    assert contents.fitted.metrics == fitted.metrics
+    model, *others = fitted.metrics.candidates
+    assert (model.method, {one.method for one in others}) == ("mixture", {"label-propagation", "fcn"})
+    assert sum(one.share or 0 for one in others) == pytest.approx(100)
+    assert contents.records == ()
     assert contents.fitted.metrics.test is not None
     assert contents.fitted.metrics.survey == survey(graph, problem.known)
-    assert contents.records[0].rows == ("Features only (FCN)",)
     page = render(contents)
     assert f"{fitted.metrics.candidates[0].accuracy:.1f} % of" in page
     assert "a note" in page
+    assert "How the networks learned" in page
 
 
 @pytest.fixture(scope="module")

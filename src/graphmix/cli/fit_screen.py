@@ -26,7 +26,7 @@ _SHORTEST_STEP = 20
 _STAGES = {
     "reading": "reading the tables",
     "choosing": "choosing what to label",
-    "holding out": "the model's labels were not held out of its networks: training on folds of them",
+    "holding out": "advice needs a network that has not seen the labels: training on folds of them",
 }
 
 
@@ -69,13 +69,13 @@ class PlanBar:
 
 
 def numbered(what: str, place: int, steps: int) -> str:
-    """Return the name of a step with its number, if there are several.
+    """Return what a step does, with its number if there are several.
 
     Example:
         >>> numbered("Random forest", 2, 9)
         '3 of 9 · Random forest'
     """
-    return what if steps == 1 else f"{place + 1} of {steps} · {what}"
+    return f"training {what}" if steps == 1 else f"{place + 1} of {steps} · {what}"
 
 
 class Clock:
