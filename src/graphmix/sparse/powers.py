@@ -33,25 +33,44 @@ class _SumOfPowers(torch.autograd.Function):
     def forward(ctx: Any, weights: Tensor, dense: Tensor, matrix: SparseMatrix | Chain) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(weights, dense)
-        return _weighted(matrix, weights, dense)[0]
+        return _sum(matrix, weights, dense)[0]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         weights, dense = ctx.saved_tensors
-        total, products = _weighted(ctx.matrix.transposed, weights, grad, dense)
+        total, products = _sum(ctx.matrix.transposed, weights, grad, dense)
         return torch.stack(products, dim=1), total, None
 
 
-def _weighted(
+def _sum(
     matrix: SparseMatrix | Chain, weights: Tensor, dense: Tensor, other: Tensor | None = None
 ) -> tuple[Tensor, list[Tensor]]:
     """Return Σₖ γₖ Mᵏ Z and, if another operand is given, its inner product `[trials]` with every power."""
-    products = []
-    total = torch.zeros_like(dense)
-    for power, weight in enumerate(weights.unbind(1)):
-        dense = dense if power == 0 else matmul(matrix, dense)
-        total.addcmul_(dense, weight[:, None, None])
-        if other is not None:
-            products.append((dense * other).flatten(1).sum(dim=1))
-    return total, products
+    trials, nodes, width = dense.shape
+    # On a CPU the trials stand side by side: each entry of the matrix is read once for all of them, which halves the
+    # time of large graphs. On CUDA the kernel does that by itself.
+    fold, unfold = (_beside, _apart) if not dense.is_cuda else (_same, _same)
+    power, products = fold(dense, trials), []
+    total, against = torch.zeros_like(power), None if other is None else fold(other, trials)
+    for hop, weight in enumerate(weights.unbind(1)):
+        power = power if hop == 0 else matmul(matrix, power)
+        total.addcmul_(power, fold(weight[:, None, None].expand(-1, 1, width), trials))
+        if against is not None:
+            # A trial's entries are brought together first: then its sum does not depend on the other trials.
+            products.append(unfold(power * against, trials).reshape(trials, nodes * width).sum(dim=1))
+    return unfold(total, trials).contiguous(), products
+
+
+def _beside(values: Tensor, trials: int) -> Tensor:
+    """`[trials, rows, width]` to `[1, rows, trials * width]`."""
+    return values.transpose(0, 1).flatten(1)[None]
+
+
+def _apart(values: Tensor, trials: int) -> Tensor:
+    """`[1, rows, trials * width]` to `[trials, rows, width]`."""
+    return values[0].view(values.shape[1], trials, -1).transpose(0, 1)
+
+
+def _same(values: Tensor, trials: int) -> Tensor:
+    return values
