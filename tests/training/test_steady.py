@@ -11,7 +11,7 @@ from graphmix.method import align, cross_entropy, sharpen
 from graphmix.streams import Purpose
 from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets
 from graphmix.training.methods import METHODS
-from graphmix.workflow.candidates import usual_config
+from graphmix.workflow.plan import usual_config
 
 STEADY, EPOCH = "graphmix-steady", 30
 

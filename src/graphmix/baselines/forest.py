@@ -1,7 +1,7 @@
 """A forest of extremely randomised trees (Geurts, Ernst and Wehenkel, 2006) on the same rows as the linear model.
 
-Chosen over Breiman's random forest by held-out labels: thresholds drawn at random, over all labels instead of bootstrap
-samples, predict better where labels are few. scikit-learn grows the trees; what is kept of them are arrays.
+Thresholds are drawn at random, and every tree sees all labels. On tables with few labels that predicted better than
+Breiman's forest (docs/design/0011-methods-beside-graphmix.md). scikit-learn grows the trees; they are kept as arrays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class Forest:
     shares: Floats
     factors: Floats
 
-    # Nothing is chosen: on the suite leaves of at least 3 labels had a higher log loss than leaves of 1.
+    # Nothing is chosen: leaves of at least 3 labels had a higher log loss in most trials before calibration.
     points: ClassVar[tuple[float, ...]] = (0.0,)
 
     @classmethod

@@ -5,8 +5,7 @@ features, made comparable and few:
 
 - Dense columns are standardised over all nodes.
 - Sparse rows, such as bags of words, are scaled to length 1. A truncated singular value decomposition X ≈ U S Vᵀ over
-  all nodes, labeled or not, then gives Z = U S^1.5. MX of a wide sparse X is nearly dense, and too large to write out.
-  The exponent above 1 makes directions that many nodes share count more: with few labels that predicts better.
+  all nodes, labeled or not, then gives Z = XV = US. MX of a wide sparse X is nearly dense, and too large to write out.
 
 Dense columns that are too many are reduced in the same way.
 """
@@ -28,8 +27,9 @@ from graphmix.sparse import Chain
 Floats = NDArray[np.float32]
 
 HOPS = 2
-MOST_COLUMNS = 256
-_EXPONENT = 1.5
+# Of sparse features, and of dense ones that are more than _MOST_DENSE.
+DIRECTIONS = 128
+_MOST_DENSE = 256
 # Columns that are averaged at a time: the sums are float64 and would double the memory.
 _WIDTH = 64
 
@@ -60,7 +60,7 @@ class Columns:
         scale[scale <= 1e-6 * np.abs(shift)] = 1.0
         scale[scale == 0] = 1.0
         plain = cls(shift.astype(np.float32), scale.astype(np.float32), None)
-        if graph.num_features <= MOST_COLUMNS:
+        if graph.num_features <= _MOST_DENSE:
             return plain
         return cls(plain.shift, plain.scale, _basis(plain.of(graph)))
 
@@ -113,7 +113,7 @@ class Columns:
             raise ValueError(f"the scale is not that of {features:,} features")
         if scale is not None and not (scale > 0).all():
             raise ValueError("the scale of a feature is not positive")
-        if basis is not None and (basis.ndim != 2 or len(basis) != features or not 1 <= basis.shape[1] <= MOST_COLUMNS):
+        if basis is not None and (basis.ndim != 2 or len(basis) != features or not 1 <= basis.shape[1] <= DIRECTIONS):
             raise ValueError(f"the basis is not one of {features:,} features")
         return cls(shift, scale, basis)
 
@@ -184,10 +184,8 @@ def _unit_rows(x: sp.csr_array) -> sp.csr_array:
 
 
 def _basis(x: Floats | sp.csr_array) -> Floats:
-    """Return V S^(exponent - 1) of X ≈ U S Vᵀ, so that X times it is U S^exponent: float32 `[features, columns]`."""
+    """Return the V of X ≈ U S Vᵀ, the strongest directions first: float32 `[features, directions]`."""
     from sklearn.utils.extmath import randomized_svd
 
-    _, strength, directions = randomized_svd(x, min(MOST_COLUMNS, *x.shape), n_iter=4, random_state=0)
-    # Relative to the strongest: the exponent is to change the directions' weights, not the size of all.
-    weights = (strength / max(strength[0], np.finfo(np.float32).tiny)) ** (_EXPONENT - 1)
-    return np.ascontiguousarray((directions * weights[:, None]).T, dtype=np.float32)
+    _, _, directions = randomized_svd(x, min(DIRECTIONS, *x.shape), n_iter=4, random_state=0)
+    return np.ascontiguousarray(directions.T, dtype=np.float32)

@@ -1,11 +1,11 @@
 """A weighted average of candidates, chosen by labels held out of their training.
 
 Three things are chosen for each candidate by the log loss of held-out labels: its point (for networks the number of
-epochs, for a linear model the strength of its penalty), its temperature, and its weight in the average. The weights come
-from greedy selection with replacement (Caruana, Niculescu-Mizil, Crew and Ksikes, 2004).
+epochs, for a linear model the strength of its penalty), its temperature, and its weight in the average. The weights
+come from greedy selection with replacement (Caruana, Niculescu-Mizil, Crew and Ksikes, 2004).
 
-A choice looks too good on the labels that made it. `choose` therefore also predicts each fifth of the labels by what the
-other four fifths choose; calibration, prediction sets, abstention and every reported score are computed from these
+A choice looks too good on the labels that made it. `choose` therefore also predicts each fifth of the labels by what
+the other four fifths choose; calibration, prediction sets, abstention and every reported score are computed from these
 nested predictions. The final weights are the mean of the weights that the fifths chose, which varies less than one
 selection by all labels.
 """
@@ -87,11 +87,6 @@ def choose(
     )
 
 
-def least_loss(held: Floats, labels: Ints) -> float:
-    """The least mean log loss of a candidate's points `[points, held, classes]`, each at its best temperature."""
-    return float(_smoothed(_losses(held, labels, np.ones(len(labels)))).min() / len(labels))
-
-
 def select_greedily(
     candidates: Mapping[str, Floats], labels: Ints, label_weights: Floats, rounds: int = ROUNDS
 ) -> dict[str, float]:
@@ -133,11 +128,15 @@ class _Single:
 
     @classmethod
     def fit(cls, held: Floats, labels: Ints, weights: Floats) -> "_Single":
-        """Choose the point with the least log loss at its best temperature; the loss is smoothed over neighbours."""
+        """Choose the last point whose log loss is the least, or larger by less than its standard error.
+
+        With few labels the least loss is often an early one by chance. Networks that train longer are more confident
+        than right, which the temperature mends; their classes are as good or better.
+        """
         point = 0
         if len(held) > 1:
             some = slice(None, None, -(-len(labels) // _MOST_COMPARED))
-            point = int(_smoothed(_losses(held[:, some], labels[some], weights[some])).argmin())
+            point = _last_good(_smoothed(_losses(held[:, some], labels[some]) * weights[some]))
         return cls(point, fit_temperature(held[point], labels))
 
     def apply(self, held: Floats) -> Floats:
@@ -145,24 +144,33 @@ class _Single:
         return apply_temperature(held[self.point], self.temperature)
 
 
-def _losses(held: Floats, labels: Ints, weights: Floats) -> Floats:
-    """The log loss of each point `[points]` at the best of a few temperatures."""
+def _losses(held: Floats, labels: Ints) -> Floats:
+    """The log loss of each label at each point `[points, held]`, at the best of a few temperatures of the point."""
     logs = np.log(np.maximum(np.nan_to_num(held, nan=0.0), _FLOOR))
-    losses = []
-    for temperature in _TEMPERATURES:
-        scaled = logs / temperature
-        top = scaled.max(axis=2)
-        norm = top + np.log(np.exp(scaled - top[:, :, None]).sum(axis=2))
-        losses.append(((norm - scaled[:, np.arange(len(labels)), labels]) * weights).sum(axis=1))
-    best: Floats = np.min(losses, axis=0)
+    losses = np.stack([_scaled_losses(logs / temperature, labels) for temperature in _TEMPERATURES])
+    best: Floats = losses[losses.mean(axis=2).argmin(axis=0), np.arange(len(held))]
     return best
+
+
+def _scaled_losses(logs: Floats, labels: Ints) -> Floats:
+    top = logs.max(axis=2)
+    norm = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2))
+    own: Floats = norm - logs[:, np.arange(len(labels)), labels]
+    return own
 
 
 def _smoothed(losses: Floats) -> Floats:
     """The mean over each point and its neighbours: with few labels a single point is best by chance."""
-    padded = np.pad(losses, 1, mode="edge")
+    padded = np.concatenate([losses[:1], losses, losses[-1:]])
     smooth: Floats = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
     return smooth
+
+
+def _last_good(losses: Floats) -> int:
+    """The last point whose mean loss exceeds the least one by at most the standard error of the difference."""
+    behind = losses - losses[losses.mean(axis=1).argmin()]
+    error = behind.std(axis=1) / np.sqrt(losses.shape[1])
+    return int(np.flatnonzero(behind.mean(axis=1) <= error)[-1])
 
 
 def _prune(weights: Mapping[str, float]) -> dict[str, float]:

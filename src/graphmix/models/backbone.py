@@ -89,6 +89,7 @@ class Backbone(abc.ABC):
 
     Attributes:
         undecayed: names of weights without weight decay.
+        reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -96,6 +97,7 @@ class Backbone(abc.ABC):
 
     first: ClassVar[str] = "conv1.weight"
     undecayed: ClassVar[tuple[str, ...]] = ()
+    reads_rows: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5

@@ -1,6 +1,6 @@
 """The graph convolutional network (Kipf and Welling, 2017): σ(Â X W₁), then Â H W₂."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -11,6 +11,8 @@ from graphmix.streams import Noise, Purpose, Streams
 
 class GCN(Backbone):
     """Two graph convolutions with ReLU between them; on the null graph, a net with one hidden layer."""
+
+    reads_rows: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:

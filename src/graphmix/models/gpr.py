@@ -25,6 +25,8 @@ class GPR(Backbone):
         teleport: α of the personalised PageRank whose weights are the initial γ.
     """
 
+    reads_rows: ClassVar[bool] = True
+
     undecayed: ClassVar[tuple[str, ...]] = (_HOPS,)
 
     hops: int = 10

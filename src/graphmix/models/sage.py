@@ -1,7 +1,7 @@
 """GraphSAGE (Hamilton et al., 2017): a node and the mean of its neighbours, each with weights of its own."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,8 @@ from graphmix.streams import Noise, Purpose, Streams
 
 class SAGE(Backbone):
     """ReLU(X W₁ + M X V₁), then H W₂ + M H V₂, with M the neighbours' mean; on the null graph a net without the Vs."""
+
+    reads_rows: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:

@@ -39,6 +39,11 @@ class Batch:
         self._weight = [unsupervised_weight(config, epoch) for epoch in range(config.epochs)]
         self._weights = torch.tensor(self._weight, device=device)
         self._epoch = torch.zeros(1, dtype=torch.int64, device=device)
+        self._targets = None
+        if config.target_every > 1 and config.predicts_targets:
+            self._targets = torch.zeros(
+                len(trials), task.unlabeled.index.shape[1], task.graph.num_classes, device=device
+            )
         self.best = Best.none(len(trials), device)
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
         self.curves = torch.empty(5, config.epochs, len(trials), device=device)
@@ -48,27 +53,30 @@ class Batch:
         """The current networks, not those of the best epochs; the next epoch changes their weights in place."""
         return self._model
 
-    def shape(self, epoch: int) -> tuple[int, bool]:
-        """What decides the shapes of an epoch: the number of heads among the coins, and whether targets are needed."""
-        return self._heads[epoch], self._weight[epoch] > 0
+    def shape(self, epoch: int) -> tuple[int, bool, bool]:
+        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew."""
+        needed = self._weight[epoch] > 0
+        first = needed and (epoch == 0 or not self._weight[epoch - 1] > 0)
+        return self._heads[epoch], needed, needed and (first or epoch % self._config.target_every == 0)
 
-    def advance(self, heads: int, unsupervised: bool) -> None:
+    def advance(self, heads: int, unsupervised: bool, refresh: bool) -> None:
         """Do the next epoch, given its shape: a step, then evaluation."""
-        loss = self._step(heads, unsupervised)
+        loss = self._step(heads, unsupervised, refresh)
         score, val, test, losses = self._judge()
         self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
         self._keep_improved()
         self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])
         self._epoch += 1
 
-    def advance_blindly(self, heads: int, unsupervised: bool) -> None:
+    def advance_blindly(self, heads: int, unsupervised: bool, refresh: bool) -> None:
         """Do the next epoch without an evaluation: `best`, `kept` and `curves` stay what they are."""
-        self._step(heads, unsupervised)
+        self._step(heads, unsupervised, refresh)
         self._epoch += 1
 
-    def _step(self, heads: int, unsupervised: bool) -> Tensor:
+    def _step(self, heads: int, unsupervised: bool, refresh: bool) -> Tensor:
         """Update the weights once; return each trial's loss `[trials]`."""
-        moment = Moment(self._epoch, self._weights[self._epoch] if unsupervised else None)
+        weight = self._weights[self._epoch] if unsupervised else None
+        moment = Moment(self._epoch, weight, self._targets, refresh)
         order = self._order.index_select(0, self._epoch)[0]
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
         self._optimizer.zero_grad()

@@ -152,6 +152,14 @@ class Config:
         help="How far the class shares of predicted targets are moved towards those of the labels; 0 leaves them",
     )
 
+    target_every: int = setting(
+        1,
+        at_least=1,
+        added=True,
+        help="Steps between two predictions of the targets, which are kept in between; more than 1 only for "
+        "self-training and graphmix-steady",
+    )
+
     def __post_init__(self) -> None:
         for name, rules in HYPERPARAMETERS.items():
             value = getattr(self, name)
@@ -260,6 +268,12 @@ class Config:
             able = " and ".join(name for name, each in METHODS.items() if each.trains_gnn_on_targets)
             raise ConfigError(
                 f"`perturbations` must be at least 1 for {self.method}; only {able} can do with 0 of their own"
+            )
+        kept = method.trains_gnn_on_targets and self.unlabeled == "all"
+        if self.target_every > 1 and method.predicts_targets and not kept:
+            raise ConfigError(
+                f"`target_every` must be 1 for {self.method}: targets are kept by methods that train the GNN on those "
+                "of all unlabeled nodes"
             )
 
 

@@ -90,7 +90,6 @@ METHODS: dict[str, Method] = {
         trains=GNN,
         predicts_targets=True,
         report_place=8,
-        fit_place=5,
     ),
     "fcn-self-training": Method(
         about="the FCN on the labels and on targets that the GNN predicts",
@@ -120,10 +119,11 @@ METHODS: dict[str, Method] = {
             "perturbations": 4,
             "target_confidence": 0.5,
             "target_alignment": 0.5,
+            "target_every": 5,
         },
         enough_epochs=200,
         report_place=10,
-        fit_place=6,
+        fit_place=5,
     ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",

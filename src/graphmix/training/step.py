@@ -1,6 +1,6 @@
 """Algorithm 1: one step of GraphMix, for every trial at once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -35,10 +35,14 @@ class Moment:
         epoch: t, from 0, which determines the step's random numbers; an int64 tensor `[1]` if the step is captured
             once and replayed for many epochs.
         weight: w(t), the weight of the unsupervised loss; None if it is 0, so that this loss is not computed.
+        kept: where targets are kept between steps, `[trials, unlabeled, classes]`; None if every step predicts its own.
+        refresh: whether this step predicts the targets anew and keeps them.
     """
 
     epoch: int | Tensor
     weight: float | Tensor | None
+    kept: Tensor | None = None
+    refresh: bool = True
 
     @classmethod
     def at(cls, config: Config, epoch: int) -> "Moment":
@@ -156,7 +160,19 @@ def steady_loss(model: Backbone, task: Task, config: Config, streams: Streams, m
     of the labels alone (docs/design/0017-steady-graphmix.md).
     """
     gnn = self_training_loss(model, task, config, streams, moment)
-    return gnn + config.joint_weight * fcn_loss(model, task, config, streams, replace(moment, weight=None))
+    return gnn + config.joint_weight * label_mixup_loss(model, task, config, streams, moment.epoch)
+
+
+def label_mixup_loss(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Tensor:
+    """L_supervised, manifold mixup of the labeled nodes by the FCN: `[trials]`.
+
+    The FCN is node-wise, so without dropout of the input, which belongs to places in the features, only rows of nodes
+    that have a label in some trial are read.
+    """
+    noise, mixing = (streams.at(purpose, epoch) for purpose in (Purpose.FCN_DROPOUT, Purpose.MIXING_LABELED))
+    x, nodes = task.labeled_rows if model.reads_rows and model.input_dropout == 0 else (task.x, task.labeled)
+    hidden = model.encode(x, task.null, noise)
+    return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), LOSSES[config.fcn_loss])
 
 
 def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
@@ -175,10 +191,14 @@ def self_training_loss(model: Backbone, task: Task, config: Config, streams: Str
         return supervised
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     predicted = unlabeled.of(logits)
-    if config.perturbations == 0:
+    if moment.kept is not None and not moment.refresh:
+        targets = moment.kept
+    elif config.perturbations == 0:
         targets = _as_targets(softmax(predicted.detach()), task, config, unlabeled)
     else:
         targets = predict_targets(model, task, config, streams, epoch, unlabeled)
+    if moment.kept is not None and moment.refresh:
+        moment.kept.copy_(targets)
     return supervised + moment.weight * cross_entropy(predicted, targets, unlabeled.weight)
 
 

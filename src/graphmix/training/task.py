@@ -88,6 +88,7 @@ class Task:
         test: test nodes.
         targets: one-hot labels of the labeled nodes, times the class's weight if classes are weighted:
             `[trials or 1, labeled, classes]`.
+        labeled_rows: the features of all nodes that are labeled in some trial, and where `labeled` is among them.
     """
 
     x: SparseMatrix | Tensor
@@ -99,6 +100,7 @@ class Task:
     val: Picks
     test: Picks
     targets: Tensor
+    labeled_rows: tuple[SparseMatrix | Tensor, Picks]
 
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
@@ -124,6 +126,9 @@ class Task:
         graph = prepare(graph, config).to(device)
         train, val, test = (mask.to(device) for mask in (train, val, test))
         labeled = Picks.build(train, graph.y)
+        rows = train.any(dim=0).nonzero()[:, 0]
+        place = torch.zeros(graph.num_nodes, dtype=torch.int64, device=rows.device)
+        place[rows] = torch.arange(len(rows), device=rows.device)
         return cls(
             x=graph.x,
             graph=graph,
@@ -135,6 +140,8 @@ class Task:
             val=Picks.build(val, graph.y),
             test=Picks.build(test, graph.y),
             targets=_label_targets(labeled.labels, graph.num_classes, config),
+            # Padding repeats a node.
+            labeled_rows=(_rows(graph.x, rows), replace(labeled, index=place[labeled.index], distinct=False)),
         )
 
     @property
@@ -153,7 +160,15 @@ class Task:
         if self.labeled.index.shape[0] == 1:
             return self
         picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
-        return replace(self, targets=self.targets[trials], **picks)
+        x, nodes = self.labeled_rows
+        return replace(self, targets=self.targets[trials], labeled_rows=(x, nodes.select(trials)), **picks)
+
+
+def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:
+    """Return some rows of features, int64 `[rows]`."""
+    return (
+        x[rows] if isinstance(x, Tensor) else SparseMatrix.from_scipy(x.to_scipy()[rows.cpu().numpy()]).to(rows.device)
+    )
 
 
 def _label_targets(labels: Tensor, classes: int, config: Config) -> Tensor:

@@ -72,7 +72,7 @@ def trace(
     """Train networks and note what they predict of the validation nodes of their split.
 
     A batch of trials stops when its loss on these nodes has not improved for `patience` epochs; with predicted targets
-    this counts from the end of their ramp-up. Its last predictions then stand for the epochs it did not do.
+    this counts from the end of their ramp-up. Its last predictions then stand for epochs that other batches did.
 
     Args:
         graph: the graph.
@@ -101,8 +101,9 @@ def trace(
         for trial, mask in enumerate(held):
             own = mask.nonzero()[:, 0]
             total[:, :, place[own]] += predicted[:, :, trial, : len(own)]
-    mean = total / total.sum(dim=3, keepdim=True)
-    return Trace(torch.tensor(points), nodes, mean[0], mean[1] if both else None)
+    done = sum(point <= clock.longest for point in points)
+    mean = (total / total.sum(dim=3, keepdim=True))[:, :done]
+    return Trace(torch.tensor(points[:done]), nodes, mean[0], mean[1] if both else None)
 
 
 def train_for(
@@ -131,7 +132,8 @@ class _Clock:
 
     def __init__(self, config: Config, tell: Tell, deadline: float | None) -> None:
         self._done: dict[int, int] = {}
-        self._total = config.trials * config.epochs
+        self._epochs, self._total = config.epochs, config.trials * config.epochs
+        self.longest = 0
         self._tell, self._deadline = tell, deadline
 
     def tick(self, first: int, epochs: int) -> None:
@@ -141,6 +143,11 @@ class _Clock:
         self._tell(min(sum(self._done.values()), self._total), self._total)
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise OutOfTimeError("the time limit was reached")
+
+    def stop(self, first: int, epochs: int, trials: int) -> None:
+        """Note that a batch stops after so many epochs; those that are left count as done."""
+        self.longest = max(self.longest, epochs)
+        self.tick(first, trials * self._epochs)
 
 
 def _batches(
@@ -177,8 +184,8 @@ def _trace_batch(
         if loss < best or epoch < waits_from:
             best, since = loss, epoch
         elif epoch - since >= patience:
-            clock.tick(trials[0], len(trials) * config.epochs)
             break
+    clock.stop(trials[0], epoch + 1, len(trials))
     predicted += [predicted[-1]] * (len(points) - len(predicted))
     return torch.stack(predicted, dim=1).cpu()
 

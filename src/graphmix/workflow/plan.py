@@ -1,7 +1,7 @@
 """The plan of a fit: which candidates it tries, in which order, and with which hyperparameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from graphmix.data import Graph
@@ -14,10 +14,8 @@ from graphmix.training.methods import FCN, METHODS, STEADY
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
-# The networks among which the folds decide, the first of them where nothing else does.
+# The networks among which held-out labels choose, by the weights that they give them.
 AUTO_BACKBONES = ("gpr", "sage")
-# Plain training of each network tells which one the other methods use.
-PROBE = "supervised"
 
 # Above this many nodes training takes long on a CPU, and there are fewer epochs.
 _MANY_NODES = 20_000
@@ -25,12 +23,12 @@ _VERY_MANY_NODES = 100_000
 _EPOCHS, _FEWEST_EPOCHS = 400, 100
 # Up to this many classes a few hidden units are enough.
 _FEW_CLASSES = 8
-# Bags of words have more features than this, and half of them can be dropped.
+# With more features, dropping them makes no difference that the study saw, and takes most of the time of a step.
 _FEW_FEATURES = 200
 # The paper's GraphMix learns for 2,000 epochs before its targets are as good as they get.
 PUBLISHED = "graphmix"
 SELF_TRAINING = "self-training"
-_GENTLE = ("temperature", "perturbations", "target_confidence", "target_alignment")
+_GENTLE = ("temperature", "perturbations", "target_confidence", "target_alignment", "target_every")
 _PUBLISHED = {"epochs": 2000, "hidden": 16, "hidden_dropout": 0.0}
 
 
@@ -41,12 +39,10 @@ class Candidate:
     Attributes:
         method: its name, one of `graphmix.workflow.options.CANDIDATES`.
         config: the hyperparameters of its networks; methods without a network use its seed and its class weights.
-        auto: whether the folds choose its network; `config.backbone` is then the one to use if they cannot.
     """
 
     method: str
     config: Config
-    auto: bool = False
 
     @property
     def name(self) -> str:
@@ -60,18 +56,14 @@ class Candidate:
 
     def to_json(self) -> dict[str, Any]:
         """Return what its result depends on, as JSON values."""
-        return {"method": self.method, "auto": self.auto, "config": self.config.to_dict()}
-
-    def over(self, backbone: str) -> "Candidate":
-        """Return the candidate with another network, if the folds choose it."""
-        return replace(self, config=replace(self.config, backbone=backbone)) if self.auto else self
+        return {"method": self.method, "config": self.config.to_dict()}
 
 
 def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any]) -> tuple[Candidate, ...]:
     """Return the candidates of a fit, in the order in which they are tried.
 
-    A network that trains on the graph is `gpr` or `sage` unless `settings` name one: plain training tries both, and the
-    methods after it use the better one. A single method has no other to compare with, so it uses `gpr`.
+    Methods that train a network on the graph are tried with `gpr` and with `sage`, unless `settings` name a network. A
+    method that is asked for alone is trained alone, with `gpr`.
 
     Args:
         graph: the graph.
@@ -83,21 +75,19 @@ def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any])
     """
     given = {name: value for name, value in settings.items() if value is not None}
     asked = given.pop("backbone", AUTO)
-    auto = asked == AUTO and len(methods) > 1
     first = AUTO_BACKBONES[0] if asked == AUTO else asked
     planned = []
     for method in methods:
-        backbones = AUTO_BACKBONES if auto and method == PROBE else (first,)
-        for backbone in backbones:
-            config = usual_config(graph, method, backbone=backbone, **given)
-            planned.append(Candidate(method, config, auto and method != PROBE and METHODS[method].trains_gnn))
+        several = asked == AUTO and len(methods) > 1 and METHODS[method].trains_gnn
+        for backbone in AUTO_BACKBONES if several else (first,):
+            planned.append(Candidate(method, usual_config(graph, method, backbone=backbone, **given)))
     for candidate in planned:
         if not METHODS[candidate.method].baseline:
             check_edge_weights(graph, candidate.config)
     return tuple(planned)
 
 
-def usual_config(graph: Graph, method: str = PROBE, **given: Any) -> Config:
+def usual_config(graph: Graph, method: str, **given: Any) -> Config:
     """Return a method's usual hyperparameters for a graph of its size; `given` values win, unless they are None.
 
     docs/design/0018-mixtures.md says where they come from.
@@ -113,7 +103,7 @@ def usual_config(graph: Graph, method: str = PROBE, **given: Any) -> Config:
         "trials": FOLDS if graph.num_nodes <= _VERY_MANY_NODES else 3,
         "epochs": _EPOCHS,
         "hidden": 32 if graph.num_classes <= _FEW_CLASSES else 64,
-        "input_dropout": 0.5 if graph.num_features > _FEW_FEATURES else 0.2,
+        "input_dropout": 0.5 if graph.num_features <= _FEW_FEATURES else 0.0,
         "hidden_dropout": 0.5,
         **(_PUBLISHED if method == PUBLISHED else {}),
         **SETTINGS.get((None, backbone), {}),

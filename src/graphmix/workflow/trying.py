@@ -10,13 +10,12 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import DataError, RunError
-from graphmix.evaluation.selection import Chosen, choose, least_loss
+from graphmix.evaluation.selection import Chosen, choose
 from graphmix.text import counted
-from graphmix.training.methods import METHODS
 from graphmix.training.trace import OutOfTimeError
 from graphmix.workflow.candidates import DivergedError, Tried, hold_out, train
 from graphmix.workflow.members import Member
-from graphmix.workflow.plan import AUTO_BACKBONES, PROBE, Candidate
+from graphmix.workflow.plan import Candidate
 from graphmix.workflow.watching import Watcher
 
 
@@ -86,11 +85,9 @@ def try_all(
         RunError: every candidate was left out.
     """
     watch, budget = watch or Watcher(), budget or Budget()
-    labels = graph.y.cpu().numpy()
     tried: list[Tried] = []
     failures: list[str] = []
-    for place, planned in enumerate(plan):
-        candidate = planned.over(_best_network(tried, labels))
+    for place, candidate in enumerate(plan):
         tell = watch.begins(candidate.title, place, len(plan) + 1)
         if tried and budget.is_spent:
             failures.append(f"{candidate.title} was not tried: {_say_limit(budget)}")
@@ -103,7 +100,6 @@ def try_all(
                 folder=None if folder is None else folder / candidate.name,
                 device=device,
                 tell=tell,
-                # What takes longest has been tried before: one candidate there must be.
                 deadline=budget.deadline(),
             )
         except (DataError, DivergedError, OutOfTimeError) as error:
@@ -159,15 +155,6 @@ def train_members(
         temperature = chosen.temperatures[name]
         members.append(Member(name, candidate.method, candidate.config, tensors, share, temperature))
     return tuple(members)
-
-
-def _best_network(tried: Sequence[Tried], labels: np.ndarray) -> str:
-    """Return the network that predicts held-out labels best in plain training; the first if none was tried."""
-    plain = [each for each in tried if each.candidate.method == PROBE and not METHODS[PROBE].baseline]
-    if not plain:
-        return AUTO_BACKBONES[0]
-    best = min(plain, key=lambda each: least_loss(each.probabilities, labels[each.nodes]))
-    return best.candidate.config.backbone
 
 
 def _say_limit(budget: Budget) -> str:
