@@ -54,6 +54,30 @@ def test_a_mixture_of_one(mixture):
     )
 
 
+def test_the_only_member_is_not_compared_with_itself(mixture):
+    first, second, *rest = mixture.candidates[1:]
+    single = with_candidates(mixture, replace(second, share=100.0), replace(first, share=0.0), *rest)
+    assert comparisons(single) == [
+        "Alone, Label propagation is right on 82.5 %, 2.5 points more than the model (−1.5 to +6.5). That may be noise: "
+        "of 3 methods, one is often ahead by luck. The model's probabilities are better (log loss 0.61, not 0.75).",
+        "The model is ahead of GraphSAGE and Features only (FCN) by more than noise.",
+    ]
+    assert comparisons(with_candidates(mixture, replace(second, share=100.0))) == []
+
+
+def test_no_lead_of_nothing(mixture):
+    best = replace(mixture.candidates[2], behind=(0.04, -0.5, 0.6))
+    assert comparisons(with_candidates(mixture, best, share_of_others(mixture))) == [
+        "Alone, GPR-GNN does as well (−0.5 to +0.6).",
+        "The mixture is ahead of Features only (FCN) by more than noise.",
+    ]
+
+
+def share_of_others(mixture):
+    """Another member, far behind."""
+    return replace(mixture.candidates[4], share=35.0)
+
+
 def test_a_method_that_does_better_alone_is_said_to(mixture):
     better, beaten = comparisons(mixture)
     assert better == (
@@ -75,7 +99,7 @@ def test_a_method_that_does_better_alone_is_said_to(mixture):
 )
 def test_whether_the_lead_is_noise(mixture, certain, low, verdict):
     best = replace(mixture.candidates[2], behind=(0.7, low, 2.6), certain=certain)
-    said = comparisons(with_candidates(mixture, best, mixture.candidates[4]))
+    said = comparisons(with_candidates(mixture, best, share_of_others(mixture)))
     assert said[0].startswith(f"Alone, GPR-GNN is right on 77.5 %: the mixture's lead of 0.7 points {verdict}")
     # A lead over the best is one over the others too, which need no words then.
     assert said[1:] == ([] if certain else ["The mixture is ahead of Features only (FCN) by more than noise."])
@@ -83,8 +107,8 @@ def test_whether_the_lead_is_noise(mixture, certain, low, verdict):
 
 def test_a_lead_in_macro_f1_is_in_macro_f1(mixture):
     best = replace(mixture.candidates[2], behind=(0.7, -1.2, 2.6))
-    said = comparisons(with_candidates(mixture, best, chosen_by="macro-f1"))
-    assert said == [
+    said = comparisons(with_candidates(mixture, best, share_of_others(mixture), chosen_by="macro-f1"))
+    assert said[:1] == [
         "Alone, GPR-GNN has a macro F1 of 75.5 %: the mixture's lead of 0.7 points of macro F1 (−1.2 to +2.6) may be "
         "noise."
     ]
@@ -94,7 +118,8 @@ def test_every_method_that_does_as_well_is_named(mixture):
     ties = [replace(each, behind=(0.0, -5.0, 5.0), certain=False) for each in mixture.candidates[1:3]]
     said = comparisons(with_candidates(mixture, *ties))
     assert said == ["Alone, Label propagation and GPR-GNN do as well (−5.0 to +5.0)."]
-    assert comparisons(with_candidates(mixture, ties[1])) == ["Alone, GPR-GNN does as well (−5.0 to +5.0)."]
+    one = comparisons(with_candidates(mixture, ties[1], share_of_others(mixture)))
+    assert one[0] == "Alone, GPR-GNN does as well (−5.0 to +5.0)."
 
 
 def test_one_method_that_was_asked_for(mixture):

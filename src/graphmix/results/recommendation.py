@@ -44,13 +44,15 @@ def comparisons(metrics: FitMetrics) -> list[str]:
     """Compare a mixture with the best method alone, and name those it beats; empty for a single method."""
     if metrics.chosen != MIXTURE:
         return []
-    others = [each for each in metrics.candidates[1:] if each.behind is not None]
+    inside = members(metrics)
+    # The only member is the model, but for the labels that chose it.
+    others = [each for each in metrics.candidates[1:] if each.behind is not None and inside != [each]]
     if not others:
         return []
     said, best = [_compare(metrics, others)], others[0]
     beaten = [candidate_title(each, metrics) for each in others if each.certain and each.behind and each.behind[0] > 0]
     if beaten and not (best.certain and best.behind and best.behind[0] > 0):
-        said.append(f"The mixture is ahead of {_listed(beaten)} by more than noise.")
+        said.append(f"The {_model(metrics)} is ahead of {_listed(beaten)} by more than noise.")
     return said
 
 
@@ -59,19 +61,28 @@ def _compare(metrics: FitMetrics, others: list[CandidateResult]) -> str:
     best = others[0]
     assert best.behind is not None  # only those that have it are compared
     mean, low, high = best.behind
-    name, unit = candidate_title(best, metrics), _UNITS[metrics.chosen_by]
-    if not mean:
-        equal = [candidate_title(each, metrics) for each in others if each.behind is not None and not each.behind[0]]
+    name, unit, model = candidate_title(best, metrics), _UNITS[metrics.chosen_by], _model(metrics)
+    if _is_even(best):
+        equal = [candidate_title(each, metrics) for each in others if _is_even(each)]
         return f"Alone, {_listed(equal)} {'do' if len(equal) > 1 else 'does'} as well ({say_range(low, high)})."
     alone = f"Alone, {name} {_does(metrics, best)}"
     if mean > 0:
         noise = "is more than noise" if best.certain else "may be noise"
-        return f"{alone}: the mixture's lead of {mean:.1f} {unit} ({say_range(low, high)}) {noise}."
-    better = f"{alone}, {-mean:.1f} {unit} more than the mixture ({say_range(-high, -low)})."
+        return f"{alone}: the {model}'s lead of {mean:.1f} {unit} ({say_range(low, high)}) {noise}."
+    better = f"{alone}, {-mean:.1f} {unit} more than the {model} ({say_range(-high, -low)})."
     if best.certain:
         return f"{better} That is more than noise.{_probabilities(metrics, best)}"
     luck = f": of {len(others)} methods, one is often ahead by luck" if len(others) > 2 else ""
     return f"{better} That may be noise{luck}.{_probabilities(metrics, best)}"
+
+
+def _model(metrics: FitMetrics) -> str:
+    return "mixture" if len(members(metrics)) != 1 else "model"
+
+
+def _is_even(candidate: CandidateResult) -> bool:
+    """Whether it is as good as the model, as far as one digit shows."""
+    return candidate.behind is not None and not round(candidate.behind[0], 1)
 
 
 def _does(metrics: FitMetrics, candidate: CandidateResult) -> str:
@@ -81,11 +92,11 @@ def _does(metrics: FitMetrics, candidate: CandidateResult) -> str:
 
 
 def _probabilities(metrics: FitMetrics, candidate: CandidateResult) -> str:
-    """Say if the mixture has the better probabilities; it is chosen by them."""
+    """Say if the model has the better probabilities; it is chosen by them."""
     ours, theirs = metrics.candidates[0].log_loss, candidate.log_loss
-    if ours is None or theirs is None or ours >= theirs:
+    if ours is None or theirs is None or round(ours, 2) >= round(theirs, 2):
         return ""
-    return f" The mixture's probabilities are better (log loss {ours:.2f}, not {theirs:.2f})."
+    return f" The {_model(metrics)}'s probabilities are better (log loss {ours:.2f}, not {theirs:.2f})."
 
 
 def say_range(low: float, high: float) -> str:

@@ -88,10 +88,10 @@ def try_all(
     tried: list[Tried] = []
     failures: list[str] = []
     for place, candidate in enumerate(plan):
-        tell = watch.begins(candidate.title, place, len(plan) + 1)
         if tried and budget.is_spent:
-            failures.append(f"{candidate.title} was not tried: {_say_limit(budget)}")
-            continue
+            failures.append(_say_limit(budget, ", ".join(each.title for each in plan[place:])))
+            break
+        tell = watch.begins(candidate.title, place, len(plan) + 1)
         try:
             found = hold_out(
                 candidate,
@@ -157,6 +157,6 @@ def train_members(
     return tuple(members)
 
 
-def _say_limit(budget: Budget) -> str:
+def _say_limit(budget: Budget, what: str = "it") -> str:
     limit = budget.limit or 0.0
-    return f"the time limit of {limit:g} s leaves no time for it"
+    return f"the time limit of {limit:g} s leaves no time for {what}"
