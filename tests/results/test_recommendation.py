@@ -58,8 +58,9 @@ def test_the_only_member_is_not_compared_with_itself(mixture):
     first, second, *rest = mixture.candidates[1:]
     single = with_candidates(mixture, replace(second, share=100.0), replace(first, share=0.0), *rest)
     assert comparisons(single) == [
-        "Alone, Label propagation is right on 82.5 %, 2.5 points more than the model (−1.5 to +6.5). That may be noise: "
-        "of 3 methods, one is often ahead by luck. The model's probabilities are better (log loss 0.61, not 0.75).",
+        "Alone, Label propagation is right on 82.5 %, 2.5 points more than the model (−1.5 to +6.5). That may be "
+        "noise: of 3 methods, one is often ahead by luck. The model's probabilities are better (log loss 0.61, not "
+        "0.75).",
         "The model is ahead of GraphSAGE and Features only (FCN) by more than noise.",
     ]
     assert comparisons(with_candidates(mixture, replace(second, share=100.0))) == []
