@@ -92,6 +92,8 @@ def select_greedily(
 ) -> dict[str, float]:
     """Add the candidate that lowers the average's log loss most, again and again; return the shares at the best round.
 
+    Without a label all have the same share.
+
     Args:
         candidates: name to probabilities `[held, classes]`.
         labels: int64 `[held]`.
@@ -99,6 +101,8 @@ def select_greedily(
         rounds: how many candidates are added, with repeats.
     """
     names = list(candidates)
+    if not len(labels):
+        return dict.fromkeys(names, 1 / len(names))
     # The loss needs the probability of the label alone, and the mean of candidates is linear in it.
     own = np.stack([candidates[name][np.arange(len(labels)), labels] for name in names])
     total, counts = np.zeros(len(labels)), np.zeros(len(names))
@@ -133,6 +137,8 @@ class _Single:
         With few labels the least loss is often an early one by chance. Networks that train longer are more confident
         than right, which the temperature mends; their classes are as good or better.
         """
+        if not len(labels):
+            return cls(len(held) - 1, 1.0)
         point = 0
         if len(held) > 1:
             some = slice(None, None, -(-len(labels) // _MOST_COMPARED))
