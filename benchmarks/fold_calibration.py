@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from graphmix.workflow.ensemble import Ensemble
 
 from graphmix import Graph, load
 from graphmix.data.folds import fold_split
@@ -24,7 +25,6 @@ from graphmix.results.describe import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
 from graphmix.workflow.candidates import GRAPHMIX, try_method, usual_config
-from graphmix.workflow.ensemble import Ensemble
 
 TARGET = COVERAGE = 0.9
 

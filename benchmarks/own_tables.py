@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from graphmix.cli.fit import outcome_table
+from graphmix.cli.outcome_table import outcome_table
 from graphmix.results.fit import FitMetrics
 from graphmix.results.outcome import outcome_lines
 from graphmix.results.reader import parse

@@ -6,7 +6,8 @@
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
 docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md, in steady_table.py for
-docs/design/0017-steady-graphmix.md; docs/results.md is written whole (results_page.py).
+docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md and the README; docs/results.md is written whole
+(results_page.py).
 """
 
 import argparse
@@ -31,6 +32,7 @@ from own_tables import OWN_TABLES, own
 from results_page import commit_of, page, read_records, signed, verdict
 from settings_table import SETTINGS_TABLES
 from steady_table import STEADY_TABLES
+from wild_tables import WILD_TABLES
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -39,6 +41,7 @@ REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
 THREAT_PAGE = HERE.parent / "docs" / "threat-model.md"
 STEADY_PAGE = HERE.parent / "docs" / "design" / "0017-steady-graphmix.md"
+WILD_PAGE = HERE.parent / "docs" / "wild.md"
 SETTINGS_PAGE = HERE.parent / "docs" / "howto" / "hyperparameters.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -49,12 +52,13 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     written = {
-        README: render(README.read_text(), TABLES),
+        README: render(README.read_text(), TABLES | WILD_TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
         OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
         THREAT_PAGE: render(THREAT_PAGE.read_text(), BAD_INPUTS_TABLES),
         SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         STEADY_PAGE: render(STEADY_PAGE.read_text(), STEADY_TABLES),
+        WILD_PAGE: render(WILD_PAGE.read_text(), WILD_TABLES),
         RESULTS_PAGE: page(),
     }
     for path, new in written.items():

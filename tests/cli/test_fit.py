@@ -11,10 +11,12 @@ import signal
 import numpy as np
 import pyarrow as pa
 import pytest
+import safetensors.torch
 from pyarrow import parquet
 
 from command_line import graphmix, graphmix_signalled, refused
 from graphmix.storage.lock import locked
+from graphmix.training.methods import fit_methods
 from graphmix.workflow import fitting
 from graphmix.workflow.model import load_model
 from small_tables import lines, pairs, rows, tree, write_edges, write_nodes
@@ -43,7 +45,7 @@ def fitted(folder, *options, **tables):
     assert result.returncode == 0, result.stderr
     assert set(tree(folder / "model")) >= FILES
     stored = load_model(folder / "model")
-    probabilities = stored.ensemble.probabilities(stored.problem.learned)
+    probabilities = stored.mixture.probabilities(stored.problem.learned)
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert len(predictions(folder)) == len(probabilities)
@@ -93,9 +95,8 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     assert set(tree(tmp_path / "model")) >= (FILES | {"report.html"}) - {"predictions.csv"}
     assert answer["judged_on"] == "validation nodes"
     assert (answer["held"], answer["test"]["nodes"]) == (9, 9)
-    assert {place["method"] for place in answer["candidates"]} == {
-        "graphmix", "supervised", "label-propagation", "fcn",
-    }  # fmt: skip
+    assert answer["candidates"][0]["method"] == answer["chosen"] == "mixture"
+    assert {place["method"] for place in answer["candidates"][1:]} == set(fit_methods())
     made = parquet.read_table(tmp_path / "all.parquet").to_pydict()
     assert made["id"] == [row["id"] for row in held]
     assert made["label"] == [row["topic"] for row in held]
@@ -107,7 +108,7 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
     refused(graphmix("fit", *options), "model", "finished", "--out")
-    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model", "another fit", "config")
+    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model", "another fit", "plan")
     refused(graphmix("fit", *options, "--resume", "--coverage", "0.8"), "model", "another fit")
     assert tree(tmp_path / "model") == before
 
@@ -116,18 +117,20 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tables):
     options = ["fit", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", *QUICK]
     options += ["--json", "--out", "model", "--methods", "fcn,graphmix"]
     # The first file of the second candidate.
-    moment = {"send": signal.SIGINT, "files": 1, "folder": "graphmix"}
+    moment = {"send": signal.SIGINT, "files": 1, "folder": "graphmix-gpr"}
     ended = graphmix_signalled(*options, cwd=tables, **moment)
     assert ended.returncode == 130, ended.stderr
     assert ended.stdout == ""
     *_, last = ended.stderr.strip().splitlines()
     for part in ("interrupted", "--resume", "model"):
         assert part in last
-    assert (tables / "model" / "candidates" / "fcn" / "results.json").exists()
+    assert (tables / "model" / "candidates" / "fcn" / "heldout.safetensors").exists()
     refused(graphmix(*options, cwd=tables), "model", "unfinished", "--resume")
     done = graphmix(*options, "--resume", cwd=tables)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["candidates"]) == 2
+    # GraphMix is tried with two networks.
+    tried = [place["method"] for place in json.loads(done.stdout)["candidates"]]
+    assert sorted(tried) == ["fcn", "graphmix", "graphmix", "mixture"]
 
 
 def test_a_file_that_may_not_grow_is_a_full_disk(tables):
@@ -168,14 +171,22 @@ def test_a_disk_that_fills_at_any_moment_leaves_whole_files(tables, monkeypatch)
         # Where networks were trained one can go on, elsewhere begin anew; both come to the same.
         again = fit(tables, *methods, *(["--resume"] if (tables / out).exists() else []), out=out)
         assert again.returncode == 0, again.stderr
-        assert {name: content for name, content in tree(tables / out).items() if same(name)} == {
-            name: content for name, content in whole.items() if same(name)
-        }
+        assert without_seconds(tree(tables / out)) == without_seconds(whole)
 
 
-def same(name):
-    """Whether a file holds no seconds."""
-    return name.endswith((".safetensors", ".csv")) or name in ("encoders.json", "ids.json", "config.json", "model.json")
+def without_seconds(files):
+    """The contents of files by name, but for how long anything took."""
+    kept = {
+        name: content
+        for name, content in files.items()
+        if name.endswith((".safetensors", ".csv")) or name in ("encoders.json", "ids.json", "config.json", "model.json")
+    }
+    for name in kept:
+        if name.startswith("candidates/") and name.endswith("heldout.safetensors"):
+            tensors = safetensors.torch.load(kept[name])
+            kept[name] = {key: tensor.tolist() for key, tensor in tensors.items() if key != "seconds"}
+            assert set(kept[name]) >= {"points", "nodes", "probabilities"}
+    return kept
 
 
 def test_another_process_in_the_same_folder(tables):
@@ -193,7 +204,7 @@ def test_another_process_in_the_same_folder(tables):
         (["--target-accuracy", "nan"], ["target", "accuracy", "above 0 and below 1", "nan"]),
         (["--coverage", "1.5"], ["coverage", "above 0 and below 1", "1.5"]),
         (["--coverage", "-1"], ["coverage", "above 0 and below 1", "-1"]),
-        (["--methods", "magic"], ["'magic'", "graphmix, supervised"]),
+        (["--methods", "magic"], ["'magic'", "label-propagation", "random-forest", "graphmix"]),
         (["--methods", ""], ["method", "''"]),
         (["--backbone", "mlp"], ["backbone", "gcn", "mlp"]),
         (["--device", "abacus"], ["device", "'abacus'"]),
@@ -365,7 +376,7 @@ def test_a_mark_windows_lines_and_another_separator(tmp_path):
     (tmp_path / "edges.csv").write_bytes(CYCLE.replace("\n", "\r\n").encode())
     stored, _ = fitted(tmp_path)
     assert stored.problem.ids == [f"n{n}" for n in range(20)]
-    assert stored.ensemble.classes == ("A", "B")
+    assert stored.mixture.classes == ("A", "B")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
@@ -373,7 +384,7 @@ def test_other_encodings(tmp_path, encoding):
     (tmp_path / "nodes.csv").write_bytes((HEAD + ENOUGH).replace("A", "\u00c4").encode(encoding))
     (tmp_path / "edges.csv").write_bytes(CYCLE.encode(encoding))
     stored, _ = fitted(tmp_path, *TWO, "--encoding", encoding)
-    assert stored.ensemble.classes == ("B", "\u00c4")
+    assert stored.mixture.classes == ("B", "\u00c4")
     assert predictions(tmp_path)[0]["label"] == "\u00c4"
 
 
@@ -439,7 +450,7 @@ def test_ids_and_classes_of_any_name(tmp_path):
     (tmp_path / "edges.csv").write_text(lines(("from", "to"), edges), encoding="utf-8")
     stored, _ = fitted(tmp_path)
     assert [row["id"] for row in predictions(tmp_path)] == ids
-    assert set(stored.ensemble.classes) == set(classes)
+    assert set(stored.mixture.classes) == set(classes)
 
 
 def test_names_that_mean_something_to_the_screen(tmp_path):
@@ -465,7 +476,7 @@ def test_classes_that_programs_write_for_nothing_are_unlabeled(tmp_path):
     (tmp_path / "nodes.csv").write_text(held)
     (tmp_path / "edges.csv").write_text(CYCLE)
     stored, _ = fitted(tmp_path)
-    assert stored.ensemble.classes == ("A", "B")
+    assert stored.mixture.classes == ("A", "B")
     assert int((stored.problem.graph.y >= 0).sum()) == 10
 
 
@@ -513,7 +524,7 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
     one_sentence(tmp_path, fit(tmp_path), "30,000 nodes", "10,000 classes", "GiB")
     write(600, 200)
     stored, _ = fitted(tmp_path)
-    assert len(stored.ensemble.classes) == 200
+    assert len(stored.mixture.classes) == 200
 
 
 @pytest.mark.parametrize(
@@ -537,7 +548,7 @@ def test_links_with_signs(tmp_path):
     links = [(f"u{n % 7}", f"u{n * n % 6}", "+-"[n % 2] if n % 3 else "") for n in range(40)]
     (tmp_path / "edges.csv").write_text(lines(("who", "whom", "sign"), links))
     stored, result = fitted(tmp_path, "--link-label", "sign", *TWO, nodes=None)
-    assert stored.ensemble.classes == ("+", "-")
+    assert stored.mixture.classes == ("+", "-")
     made = predictions(tmp_path)
     assert [(row["who"], row["whom"], row["label"]) for row in made] == links
     assert "What edges holds" in result.stdout
@@ -564,7 +575,13 @@ def test_what_is_understood_is_said_first(tables):
     for part in ("id │ id", "topic │ label", "year │ number │ 1", "venue │ category │ 3", "title │ text"):
         assert f"│ {part} │" in shown
     # Of five folds two trials hold out two, of 8 and 7 labels.
-    assert result.stdout.index("What nodes holds") < result.stdout.index("Percent of 15 held-out labels")
+    places = ["What nodes holds", "Percent of 15 held-out labels", "The model ", "Alone, ", "Model written"]
+    found = [result.stdout.find(part) for part in places]
+    assert min(found) >= 0
+    assert found == sorted(found)
+    # GraphMix with two networks, label propagation, and what is chosen of them.
+    steps = [line.partition(" · ")[0] for line in result.stderr.splitlines()]
+    assert steps[:4] == ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]
 
 
 def test_the_page_survives_any_name(tmp_path):

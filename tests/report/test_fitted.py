@@ -13,104 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plotly import graph_objects
 
+from fitted_metrics import CLASSES, EVIL, make_bins, make_metrics, make_model, make_test
 from graphmix.data import synthetic
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
-from graphmix.training import Config
 from graphmix.workflow.fitting import fit_problem
 from graphmix.workflow.nodes import NodeProblem
 from graphmix.workflow.options import FitOptions
+from graphmix.workflow.plan import make_plan
 from graphmix.workflow.survey import survey
 from repeats import repeats
 from watched_page import Watched, points
-
-CLASSES = ["Theory", "</script><b>Genetic</b>", "Rare"]
-EVIL = "</script><b>"
-
-
-def make_bins(ece: float) -> dict[str, Any]:
-    share = [None, 40.0, 80.0]
-    return {"count": [0, 10, 30], "confidence": share, "accuracy": [None, 50.0, 90.0], "ece": ece}
-
-
-def make_metrics(**changes: Any) -> dict[str, Any]:
-    """What metrics.json holds."""
-
-    def place(method: str, accuracy: float, behind: list[float] | None, certain: bool | None) -> dict[str, Any]:
-        scores = {"accuracy": accuracy, "macro_f1": accuracy - 2, "behind": behind, "certain": certain}
-        return {"method": method, **scores, "seconds": 12.3}
-
-    return {
-        "format": 1,
-        "dataset": "papers",
-        "survey": {
-            "nodes": 1000,
-            "labeled": 40,
-            "class_names": list(CLASSES),
-            "class_counts": [20, 15, 5],
-            "edges": 4000,
-            "isolated": 7,
-            "components": 12,
-            "features": 500,
-            "mean_degree": 8.0,
-            "labeled_edges": 60,
-            "homophily": 0.82,
-            "chance": 0.31,
-            "adjusted_homophily": 0.74,
-            "reached": 0.64,
-            "warnings": ["Labels are few."],
-        },
-        "judged_on": "held-out folds",
-        "held": 40,
-        "trials": 5,
-        "epochs": 300,
-        "backbone": "gcn",
-        "chosen_by": "accuracy",
-        "chosen": "graphmix",
-        "candidates": [
-            place("graphmix", 80.0, None, None),
-            place("label-propagation", 77.5, [2.5, -1.5, 6.5], False),
-            place("fcn", 55.0, [25.0, 15.0, 35.0], True),
-        ],
-        "calibration": {"temperature": 1.4, "before": make_bins(12.5), "after": make_bins(4.5)},
-        "conformal": {"coverage": 90.0, "empirical": 91.5, "mean_size": 1.4, "threshold": 0.8, "sizes": [700, 250, 50]},
-        "abstention": {
-            "target": 90.0,
-            "level": 0.55,
-            "kept": 75.0,
-            "accuracy": 91.0,
-            "labels": 30,
-            "curve": {
-                "threshold": [99.0, 90.0, 60.0, 50.0, 40.0],
-                "kept": [10.0, 30.0, 50.0, 70.0, 100.0],
-                "accuracy": [75.0, 100.0, 92.0, 90.0, 80.0],
-            },
-        },
-        "classes": list(CLASSES),
-        "predicted": [600, 350, 50],
-        "test": None,
-        "notes": ["features: words (text)"],
-        "failures": ["supervised was left out: its loss became infinite"],
-        "seconds": {"reading": 1.5, "encoding": 0.5, "training": 40.0, "writing": 0.2},
-        "peak_memory_gib": 0.75,
-        **changes,
-    }
-
-
-def make_test() -> dict[str, Any]:
-    shares = {"accuracy": 79.0, "macro_f1": 70.0, "trials": [76.0, 78.5, 80.0]}
-    return {"nodes": 300, **shares, "before": make_bins(11.0), "after": make_bins(3.5)}
-
-
-def make_model(folder: Path, metrics: dict[str, Any], **changes: Any) -> Path:
-    """A model's folder, as far as a page needs one."""
-    folder.mkdir(parents=True)
-    model = {"format": 1, "versions": {"graphmix": "0.1.0"}, "task": "nodes", "config": {"alpha": 1.0}, **changes}
-    (folder / "model.json").write_text(json.dumps(model))
-    (folder / "metrics.json").write_text(json.dumps(metrics))
-    (folder / "config.json").write_text(json.dumps({"wishes": {}}))
-    (folder / "predictions.csv").write_text("id,label\n")
-    return folder
 
 
 @pytest.fixture
@@ -268,14 +181,14 @@ def change(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
     ("broken", "parts"),
     [
         (lambda metrics: metrics.pop("held"), ["'held'"]),
-        (change("format", to=2), ["format", "2", "newer", "1"]),
+        (change("format", to=3), ["format", "3", "newer", "2"]),
         (change("candidates", to=[]), ["candidates", "empty"]),
         (change("candidates", 1, "behind", to=None), ["candidates[1].behind", "null"]),
         (change("candidates", 0, "behind", to=[1, 2, 3]), ["candidates[0].behind", "null"]),
         (change("candidates", 1, "certain", to=1), ["candidates[1].certain", "true", "false"]),
         (
             change("candidates", 0, "method", to="magic"),
-            ["candidates[0].method", "'magic'", "graphmix, supervised, label-propagation, fcn"],
+            ["candidates[0].method", "'magic'", "mixture", "label-propagation", "graphmix"],
         ),
         (change("chosen", to="fcn"), ["chosen", "graphmix"]),
         (change("classes", to=["one"]), ["classes", "1", "3"]),
@@ -341,17 +254,22 @@ def test_what_a_fit_writes_can_be_read(tmp_path: Path) -> None:
     graph = replace(made, class_names=tuple(f"class {place}" for place in range(made.num_classes)))
     problem = NodeProblem(graph=graph, split=split, ids=[str(node) for node in range(120)], notes=("a note",))
     options = FitOptions(methods=("label-propagation", "fcn"))
-    fitted = fit_problem(problem, Config(trials=2, epochs=5), options, tmp_path / "model")
+    plan = make_plan(graph, options.methods, {"trials": 2, "epochs": 20})
+    fitted = fit_problem(problem, plan, options, tmp_path / "model")
     assert fitted.metrics is not None
     contents = read(tmp_path / "model")
     assert contents.fitted is not None
-    assert {one.method for one in contents.fitted.metrics.candidates} == {"label-propagation", "fcn"}
+    assert contents.fitted.metrics == fitted.metrics
+    model, *others = fitted.metrics.candidates
+    assert (model.method, {one.method for one in others}) == ("mixture", {"label-propagation", "fcn"})
+    assert sum(one.share or 0 for one in others) == pytest.approx(100)
+    assert contents.records == ()
     assert contents.fitted.metrics.test is not None
     assert contents.fitted.metrics.survey == survey(graph, problem.known)
-    assert contents.records[0].rows == ("Features only (FCN)",)
     page = render(contents)
     assert f"{fitted.metrics.candidates[0].accuracy:.1f} % of" in page
     assert "a note" in page
+    assert "How the networks learned" in page
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from graphmix.workflow.ensemble import Ensemble, can_calibrate
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
@@ -12,7 +13,6 @@ from graphmix.models import BACKBONES
 from graphmix.streams import Streams
 from graphmix.training import Config
 from graphmix.workflow.candidates import Candidate, try_method
-from graphmix.workflow.ensemble import Ensemble, can_calibrate
 
 LABELS = np.zeros(40, dtype=np.int64)
 # Twenty sure and right, ten less sure and right, ten as sure and wrong.

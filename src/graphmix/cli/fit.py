@@ -5,25 +5,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from graphmix.cli.busy import busy
 from graphmix.cli.durations import parse_duration
 from graphmix.cli.fit_screen import fit_screen
 from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.outcome_table import outcome_table
 from graphmix.cli.paths import require_files
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.limits import Limits
 from graphmix.models.registry import BACKBONES
-from graphmix.results.names import method_title
-from graphmix.results.outcome import judged_label, outcome_lines
+from graphmix.results.outcome import outcome_lines
 from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
-from graphmix.text import counted
 from graphmix.training.config import AUTO, Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
@@ -175,7 +173,8 @@ def fit(
     with busy("starting"):
         from graphmix.workflow.fitting import fit_tables
 
-    with resumable(f"the same command with --resume continues in {out}"), fit_screen(quiet=as_json) as screen:
+    watching = fit_screen(quiet=as_json, limit=options.time_limit)
+    with resumable(f"the same command with --resume continues in {out}"), watching as screen:
         model = fit_tables(nodes, edges, out=out, columns=columns, options=options, watch=screen, **settings)
     for failure in model.failures:
         say(f"graphmix: {failure}")
@@ -208,19 +207,6 @@ def parse_features(asked: list[str], option: str) -> dict[str, str | None]:
 
 
 def _show_outcome(metrics: "FitMetrics") -> None:
-    output.print(outcome_table(metrics))
+    output.print(outcome_table(metrics, output.width))
     for line in (recommend(metrics), *outcome_lines(metrics)):
         tell(line)
-
-
-def outcome_table(metrics: "FitMetrics") -> Table:
-    """Lay out the scores of the methods, the best first."""
-    table = Table(title=f"Percent of {counted(metrics.held, judged_label(metrics))}", title_justify="left")
-    for name in ("method", "accuracy", "macro F1", "behind the best", "seconds"):
-        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for place in metrics.candidates:
-        behind = "{:.1f} ({:+.1f} to {:+.1f})".format(*place.behind) if place.behind else ""
-        name = method_title(place.method, metrics.backbone)
-        scores = (f"{place.accuracy:.1f}", "–" if place.macro_f1 is None else f"{place.macro_f1:.1f}")
-        table.add_row(name, *scores, behind.replace("-", "−"), f"{place.seconds:.1f}")
-    return table

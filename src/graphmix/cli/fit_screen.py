@@ -1,12 +1,13 @@
 """What `graphmix fit` and `graphmix advise` show while they work."""
 
-import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from graphmix.cli.busy import Busy
 from graphmix.cli.flags import in_flags
@@ -22,48 +23,108 @@ if TYPE_CHECKING:
 _MOST_COLUMNS_SHOWN = 40
 _MOST_CLASSES_SHOWN = 20
 _LONGEST_CLASS = 60
+# How wide the bar of a plan is, and what stands beside its name: a spinner, the bar, the share and the time.
+_BAR, _BESIDE = 12, 12 + 30
+_SHORTEST_STEP = 20
 _STAGES = {
     "reading": "reading the tables",
     "choosing": "choosing what to label",
-    "holding out": "the model's labels were not held out of its networks: training on folds of them",
+    "holding out": "advice needs a network that has not seen the labels: training on folds of them",
 }
 
 
 class PlanBar:
-    """A bar for one step of a plan, which says how many steps there are; gone when it stops."""
+    """A live line for the steps of a plan: which one it is at, how far that is, and the time since the fit began.
 
-    def __init__(self, what: str, place: int, steps: int) -> None:
-        self._lock = threading.Lock()
+    The bar is that of the whole plan, in which every step counts the same. It is gone when it stops.
+    """
+
+    def __init__(self, clock: "Clock") -> None:
+        self._place = 0
         self._progress = Progress(
+            SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.percentage:>3.0f}%", markup=False),
-            TimeElapsedColumn(),
+            BarColumn(bar_width=_BAR),
+            TextColumn("{task.fields[state]}", markup=False),
+            _Elapsed(clock),
             console=errors,
             transient=True,
         )
-        self._task = self._progress.add_task(f"{place + 1} of {steps} · {name_for_screen(what)}", total=None)
+        self._task = self._progress.add_task("", total=1, state="")
+
+    def begin(self, what: str, place: int, steps: int) -> None:
+        """Say which step begins: `place`, from 0, of so many."""
+        self._place = place
+        name, room = name_for_screen(numbered(what, place, steps)), max(errors.width - _BESIDE, _SHORTEST_STEP)
+        shown = name if len(name) <= room else f"{name[: room - 1]}…"
+        self._progress.update(self._task, description=shown, completed=place, total=steps, state="")
+        # It may have started already.
         self._progress.start()
 
     def show(self, done: int, total: int) -> None:
-        """Show how much of how much is done; called from several threads."""
-        with self._lock:
-            self._progress.update(self._task, completed=done, total=total)
+        """Show how much of how much of the step is done; called from several threads."""
+        share = min(max(done / total, 0.0), 1.0) if total else 0.0
+        self._progress.update(self._task, completed=self._place + share, state=f"{100 * share:.0f} %")
 
     def stop(self) -> None:
-        """Remove the bar."""
+        """Remove the line."""
         self._progress.stop()
 
 
+def numbered(what: str, place: int, steps: int) -> str:
+    """Return what a step does, with its number if there are several.
+
+    Example:
+        >>> numbered("Random forest", 2, 9)
+        '3 of 9 · Random forest'
+    """
+    return f"training {what}" if steps == 1 else f"{place + 1} of {steps} · {what}"
+
+
+class Clock:
+    """The time since it was made, and how much there may be; None for no limit."""
+
+    def __init__(self, limit: float | None = None) -> None:
+        self._limit, self._since = limit, time.monotonic()
+
+    def __str__(self) -> str:
+        passed = _clock_time(time.monotonic() - self._since)
+        return passed if self._limit is None else f"{passed} of {_clock_time(self._limit)}"
+
+
+def _clock_time(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+class _Elapsed(ProgressColumn):
+    """The time of a clock, whatever the task."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def render(self, task: Task) -> Text:
+        """Return the time."""
+        return Text(str(self._clock), style="progress.elapsed")
+
+
 @contextmanager
-def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
-    """Show stages and the progress of the whole plan; unless quiet, also what the tables hold."""
+def fit_screen(*, quiet: bool = False, limit: float | None = None) -> "Iterator[Watcher]":
+    """Show stages and the progress of the whole plan.
+
+    Args:
+        quiet: whether to leave out what the tables hold, which goes to standard output.
+        limit: how many seconds it may take, to be shown with the time that has passed.
+    """
     # Imported here: torch takes seconds to import.
     from graphmix.workflow.watching import Watcher
 
     class Screen(Watcher):
-        bar: PlanBar | None = None
-        line = Busy()
+        def __init__(self) -> None:
+            self.bar: PlanBar | None = None
+            self.line, self.clock = Busy(), Clock(limit)
 
         def stage(self, name: str) -> None:
             self.stop()
@@ -79,13 +140,15 @@ def fit_screen(*, quiet: bool = False) -> "Iterator[Watcher]":
             self.stop()
             if not quiet:
                 _show_problem(problem, survey)
+            self.line.show("preparing")
 
         def begins(self, what: str, place: int, steps: int) -> Callable[[int, int], None]:
-            self.stop()
+            self.line.stop()
             if not errors.is_terminal:
-                say(f"{place + 1} of {steps}: {what}")
+                say(numbered(what, place, steps))
                 return super().begins(what, place, steps)
-            self.bar = PlanBar(what, place, steps)
+            self.bar = self.bar or PlanBar(self.clock)
+            self.bar.begin(what, place, steps)
             return self.bar.show
 
         def stop(self) -> None:

@@ -22,12 +22,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PARTS = 5
-ROUNDS = 50
+# The average starts with so many candidates, the best alone; one is added for every ten labels.
+FIRST = 4
+LABELS_A_ROUND = 10
+MOST_ROUNDS = 50
+# A temperature counts half if it was fitted to so many labels.
+SHRINKING = 100
 # A candidate of less weight is left out: training it would take time and change little.
 LEAST_WEIGHT = 0.05
-# Points are compared by at most so many labels, at these temperatures.
-_MOST_COMPARED = 2000
-_TEMPERATURES = np.geomspace(0.25, 4.0, 9)
 _FLOOR = 1e-12
 
 
@@ -87,33 +89,36 @@ def choose(
     )
 
 
-def select_greedily(
-    candidates: Mapping[str, Floats], labels: Ints, label_weights: Floats, rounds: int = ROUNDS
-) -> dict[str, float]:
-    """Add the candidate that lowers the average's log loss most, again and again; return the shares at the best round.
+def select_greedily(candidates: Mapping[str, Floats], labels: Ints, label_weights: Floats) -> dict[str, float]:
+    """Average the best few candidates, then add the one that lowers the log loss most, again and again.
 
-    Without a label all have the same share.
+    Starting from several, and adding more the more labels there are, keeps a handful of labels from choosing one
+    candidate by chance: both are what Caruana et al. advise.
 
     Args:
         candidates: name to probabilities `[held, classes]`.
         labels: int64 `[held]`.
         label_weights: `[held]`.
-        rounds: how many candidates are added, with repeats.
+
+    Returns:
+        Name to share, of candidates that have one; they sum to 1.
     """
     names = list(candidates)
-    if not len(labels):
-        return dict.fromkeys(names, 1 / len(names))
     # The loss needs the probability of the label alone, and the mean of candidates is linear in it.
     own = np.stack([candidates[name][np.arange(len(labels)), labels] for name in names])
-    total, counts = np.zeros(len(labels)), np.zeros(len(names))
-    best, shares = np.inf, counts
-    for size in range(1, rounds + 1):
-        losses = -(np.log(np.maximum((total + own) / size, _FLOOR)) * label_weights).sum(axis=1)
-        added = int(losses.argmin())
-        total, counts = total + own[added], counts + (np.arange(len(names)) == added)
-        if losses[added] < best - 1e-9 * abs(best if np.isfinite(best) else 0.0):
-            best, shares = float(losses[added]), counts / size
+    counts = np.zeros(len(names))
+    counts[np.argsort(_label_loss(own, label_weights), kind="stable")[:FIRST]] = 1
+    for _ in range(min(MOST_ROUNDS, -(-len(labels) // LABELS_A_ROUND))):
+        mean = (counts @ own + own) / (counts.sum() + 1)
+        counts[_label_loss(mean, label_weights).argmin()] += 1
+    shares = counts / counts.sum()
     return {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
+
+
+def _label_loss(own: Floats, label_weights: Floats) -> Floats:
+    """The log loss of each row of probabilities of the labels `[rows, held]`."""
+    loss: Floats = -(np.log(np.maximum(own, _FLOOR)) * label_weights).sum(axis=-1)
+    return loss
 
 
 def average(candidates: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
@@ -132,51 +137,26 @@ class _Single:
 
     @classmethod
     def fit(cls, held: Floats, labels: Ints, weights: Floats) -> "_Single":
-        """Choose the last point whose log loss is the least, or larger by less than its standard error.
-
-        With few labels the least loss is often an early one by chance. Networks that train longer are more confident
-        than right, which the temperature mends; their classes are as good or better.
-        """
-        if not len(labels):
-            return cls(len(held) - 1, 1.0)
-        point = 0
-        if len(held) > 1:
-            some = slice(None, None, -(-len(labels) // _MOST_COMPARED))
-            point = _last_good(_smoothed(_losses(held[:, some], labels[some]) * weights[some]))
-        return cls(point, fit_temperature(held[point], labels))
+        """Choose the point with the least log loss, smoothed over its neighbours, and a temperature there."""
+        own = held[:, np.arange(len(labels)), labels]
+        point = int(_smoothed(_label_loss(own, weights)).argmin())
+        return cls(point, _shrunk(fit_temperature(held[point], labels), len(labels)))
 
     def apply(self, held: Floats) -> Floats:
         """Return the probabilities `[held, classes]` of the point at the temperature."""
         return apply_temperature(held[self.point], self.temperature)
 
 
-def _losses(held: Floats, labels: Ints) -> Floats:
-    """The log loss of each label at each point `[points, held]`, at the best of a few temperatures of the point."""
-    logs = np.log(np.maximum(np.nan_to_num(held, nan=0.0), _FLOOR))
-    losses = np.stack([_scaled_losses(logs / temperature, labels) for temperature in _TEMPERATURES])
-    best: Floats = losses[losses.mean(axis=2).argmin(axis=0), np.arange(len(held))]
-    return best
-
-
-def _scaled_losses(logs: Floats, labels: Ints) -> Floats:
-    top = logs.max(axis=2)
-    norm = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2))
-    own: Floats = norm - logs[:, np.arange(len(labels)), labels]
-    return own
-
-
 def _smoothed(losses: Floats) -> Floats:
     """The mean over each point and its neighbours: with few labels a single point is best by chance."""
-    padded = np.concatenate([losses[:1], losses, losses[-1:]])
+    padded = np.pad(losses, 1, mode="edge")
     smooth: Floats = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
     return smooth
 
 
-def _last_good(losses: Floats) -> int:
-    """The last point whose mean loss exceeds the least one by at most the standard error of the difference."""
-    behind = losses - losses[losses.mean(axis=1).argmin()]
-    error = behind.std(axis=1) / np.sqrt(losses.shape[1])
-    return int(np.flatnonzero(behind.mean(axis=1) <= error)[-1])
+def _shrunk(temperature: float, labels: int) -> float:
+    """Move a temperature towards 1, the more the fewer labels it was fitted to: T^(n / (n + 100))."""
+    return float(temperature ** (labels / (labels + SHRINKING)))
 
 
 def _prune(weights: Mapping[str, float]) -> dict[str, float]:

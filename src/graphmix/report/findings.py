@@ -2,7 +2,7 @@
 
 from graphmix.report.contents import ModelFolder
 from graphmix.results.evidence import interval
-from graphmix.results.fit import FitMetrics
+from graphmix.results.fit import MIXTURE, SINGLE_METHOD, FitMetrics
 from graphmix.results.outcome import (
     judged_label,
     say_all_abstain,
@@ -68,6 +68,11 @@ def data_sentences(fitted: ModelFolder) -> list[tuple[str, str]]:
 
 def say_judged(metrics: FitMetrics) -> str:
     """How the methods were compared."""
+    unit = METRICS[metrics.chosen_by]
+    if metrics.format > SINGLE_METHOD:
+        ahead = f"Ahead is how many points of {unit} the model is ahead, with the 95 % interval"
+        noise = f" {ahead}: where that holds 0, the difference may be noise." if len(metrics.candidates) > 1 else ""
+        return f"{_say_nested(metrics)}{noise}"
     if metrics.judged_on == "held-out folds":
         how = (
             f"Each of {counted(metrics.held, 'label')} was held out once and predicted by networks that had not "
@@ -78,8 +83,43 @@ def say_judged(metrics: FitMetrics) -> str:
             f"Every method was judged on the same {counted(metrics.held, 'validation label')}. They also selected the "
             "networks’ epochs, so the scores are a little too good."
         )
-    points = f"Behind is how many points of {METRICS[metrics.chosen_by]} the best is ahead, with its 95 % interval"
+    points = f"Behind is how many points of {unit} the best is ahead, with its 95 % interval"
     return f"{how} {points}: where that holds 0, the difference may be noise."
+
+
+def _say_nested(metrics: FitMetrics) -> str:
+    """What was held out of what."""
+    if metrics.judged_on == "held-out folds":
+        held = (
+            f"Each of {counted(metrics.held, 'label')} was held out once and predicted by methods that had not seen it"
+        )
+    else:
+        held = f"Every method was judged on the same {counted(metrics.held, 'validation label')}, which trained nothing"
+    weights = ", and each method’s share in the mixture" if metrics.chosen == MIXTURE else ""
+    return (
+        f"{held}. Whatever else was chosen (how many epochs to train, how sure to be{weights}) was chosen by other "
+        "labels than the one that is judged, so no score here is flattered by its own labels."
+    )
+
+
+def say_shares(metrics: FitMetrics) -> str:
+    """How the shares came about, and what the model was trained on."""
+    trained = "all labels" if metrics.judged_on == "held-out folds" else "all training labels"
+    left = [each for each in metrics.candidates if each.share == 0]
+    rest = " The others would have added little or nothing." if left else ""
+    return (
+        "The model is a weighted average of the methods’ probabilities. The shares are those with which the average "
+        f"predicts held-out labels best (by log loss).{rest} Each method in it was then trained anew on {trained}."
+    )
+
+
+def say_learning() -> str:
+    """What the marks on the curves are."""
+    marked = "The mark is the number of epochs that was chosen, and that the model’s networks were trained for."
+    return (
+        f"How well networks predict labels they have not seen, after so many epochs. {marked} It was chosen by "
+        "calibrated probabilities, so it need not lie at the lowest loss. Click a name to hide or show its curve."
+    )
 
 
 def say_calibration(metrics: FitMetrics) -> str:

@@ -1,60 +1,7 @@
-// Charts of a fitted model: the methods, calibration, abstention, prediction sets, classes.
+// Charts of a fitted model: calibration, abstention, prediction sets, classes.
 "use strict";
 
 const FEWEST_KEPT = DATA.fitted?.fewestKept;
-const dashed = (theme) => ({ color: theme.soft, dash: "dash", width: 1.5 });
-
-// How far behind the best each method is, with its interval: one that reaches the line may be noise.
-function comparison(cells, theme) {
-  const rows = DATA.fitted.candidates, blue = colour(theme, 0);
-  const kinds = [
-    ["the best", null, { symbol: "diamond", size: 13, color: theme.text }],
-    ["behind by more than noise", true, { symbol: "circle", size: 11, color: blue }],
-    ["may be noise", false, { symbol: "circle-open", size: 11, color: blue, line: { width: 2.5 } }],
-  ];
-  const data = kinds.flatMap(([name, certain, marker]) => {
-    const here = range(rows.length).filter((at) => rows[at].certain === certain);
-    return here.length ? [distances(rows, here, name, marker, theme)] : [];
-  });
-  return [{
-    data,
-    layout: layout(theme, {
-      height: 110 + 62 * rows.length,
-      annotations: rows.map((row, at) => rowName(theme, row.name, at, 12)),
-      shapes: [{ type: "line", x0: 0, x1: 0, y0: 0, y1: 1, yref: "paper", line: dashed(theme) }],
-      xaxis: axis(theme, { title: { text: `points of ${DATA.fitted.metric}, compared with the best` } }),
-      yaxis: axis(theme, { visible: false, range: [0.55 - rows.length, 0.65] }),
-    }),
-  }];
-}
-
-function distances(rows, here, name, marker, theme) {
-  const behind = here.map((at) => rows[at].behind || [0, 0, 0]);
-  const told = (at, place) => {
-    const [mean, low, high] = behind[place];
-    if (rows[at].certain === null) return `${safe(rows[at].name)}: the best`;
-    const interval = `95 % interval ${fixed(low, 1)} to ${fixed(high, 1)}`;
-    return `${safe(rows[at].name)}<br>${fixed(mean, 1)} points behind<br>${interval}`;
-  };
-  return {
-    type: "scatter",
-    mode: "markers",
-    name,
-    x: behind.map(([mean]) => -mean),
-    y: here.map((at) => -at),
-    error_x: {
-      type: "data",
-      symmetric: false,
-      array: behind.map(([mean, low]) => mean - low),
-      arrayminus: behind.map(([mean, , high]) => high - mean),
-      color: colour(theme, 0),
-      thickness: 2,
-      width: 5,
-    },
-    marker,
-    ...hover(here.map(told)),
-  };
-}
 
 // Confidence against accuracy before and after: on the dashed line the model is as sure as it ought to be.
 function calibration(cells, theme, choice, width) {
@@ -255,11 +202,7 @@ function classes(cells, theme, choice, width) {
   }];
 }
 
-// They are drawn from the model's own numbers, not from cells.
-const own = (draw, told) => ({ draw, told, has: () => false, by: [], together: true });
 Object.assign(CHARTS, {
-  comparison: own(comparison, () => DATA.fitted.candidates.map((row) =>
-    row.behind ? `${row.name} ${fixed(row.behind[0], 1)} points behind` : `${row.name} is the best`).join(", ")),
   calibration: own(calibration, () => {
     const { before, after, fitted } = DATA.fitted.calibration;
     if (!fitted) return `not calibrated; expected calibration error ${fixed(before.ece, 1)} %`;

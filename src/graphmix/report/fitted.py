@@ -9,7 +9,7 @@ from graphmix.report.runs import runs_record
 from graphmix.results import formats
 from graphmix.results.details import Details
 from graphmix.results.fit import FitMetrics, ModelFile
-from graphmix.results.names import method_title
+from graphmix.results.names import candidate_title
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.results.run import RunResult
@@ -20,14 +20,14 @@ FILES = {
     PAGE: "this page",
     PREDICTIONS: "what the model predicts, one row for each",
     METRICS: "the numbers on this page",
-    MODEL: "what the model is: its method, settings, classes, calibration and checksums",
-    WEIGHTS: "the weights of its networks",
+    MODEL: "what the model is: its methods with their shares and settings, classes, calibration and checksums",
+    WEIGHTS: "what its methods learned: the weights of networks, the trees of a forest",
     "encoders.json": "how columns become features",
     "ids.json": "the ids of the nodes, in order",
     "graph.safetensors": "features, edges, labels and splits",
-    "heldout.safetensors": "what each method predicted for labels it had not seen",
+    "heldout.safetensors": "what the model and each method predicted for labels they had not seen",
     CONFIG: "what was asked for, and the checksums of the tables",
-    "candidates": "a folder for each network that was tried: its weights, results and curves",
+    "candidates": "a folder for each method that was tried, for --resume; the model does not need it",
 }
 
 
@@ -54,7 +54,7 @@ def read_fitted(path: Path) -> Contents:
 
 
 def _read_candidates(path: Path, metrics: FitMetrics) -> Record | None:
-    """The runs of the networks that were tried, for their curves; None where no network was."""
+    """The runs of the networks that were tried, for their curves; None without any, as in newer folders."""
     cells = []
     for candidate in metrics.candidates:
         folder = path / "candidates" / candidate.method
@@ -65,6 +65,6 @@ def _read_candidates(path: Path, metrics: FitMetrics) -> Record | None:
         # Its confidence is that of single networks before calibration; the page shows the model's.
         details = None if details is None else replace(details, reliability=None)
         outcome = Outcome(run=read_file(RunResult, folder / RESULTS), details=details)
-        name = method_title(candidate.method, metrics.backbone)
+        name = candidate_title(candidate, metrics)
         cells.append(CellResult(name, metrics.dataset, None, "done", outcome=outcome))
     return runs_record("candidates", cells, "test_accuracy") if cells else None

@@ -15,18 +15,23 @@ from graphmix.report.findings import (
     say_abstention,
     say_calibration,
     say_judged,
+    say_learning,
     say_sets,
+    say_shares,
     tiles,
     total,
 )
 from graphmix.report.fitted import FILES
+from graphmix.report.mixture_page import candidate_row, has_column, method_charts, method_numbers
 from graphmix.results.columns import shown_uses
 from graphmix.results.evidence import FEWEST_KEPT
-from graphmix.results.fit import CandidateResult, FitMetrics
-from graphmix.results.names import method_title
+from graphmix.results.fit import MIXTURE, SINGLE_METHOD, FitMetrics
+from graphmix.results.names import candidate_title
 from graphmix.results.outcome import say_interval, say_undecided
-from graphmix.results.recommendation import recommend
+from graphmix.results.recommendation import comparisons, headline, members
 from graphmix.results.wording import duration
+from graphmix.text import counted
+from graphmix.training.methods import METHODS as TRAINED
 
 _MOST_COLUMNS = 100
 # So many classes fit into a chart; the others are summed up in one.
@@ -42,7 +47,8 @@ def page_values(contents: Contents, fitted: ModelFolder) -> dict[str, Any]:
     """What the template of a fitted model's page is filled with."""
     metrics = fitted.metrics
     return {
-        "headline": recommend(metrics),
+        "headline": headline(metrics),
+        "compared": " ".join(comparisons(metrics)),
         "fitted": metrics,
         "task": fitted.model.task,
         "metric": METRICS[metrics.chosen_by],
@@ -52,7 +58,12 @@ def page_values(contents: Contents, fitted: ModelFolder) -> dict[str, Any]:
         "labels": label_counts(metrics),
         **column_values(metrics),
         "judged": say_judged(metrics),
-        "candidates": [candidate_row(candidate, metrics.backbone) for candidate in metrics.candidates],
+        "nested": metrics.format > SINGLE_METHOD,
+        "shares": say_shares(metrics),
+        "candidates": [candidate_row(candidate, metrics) for candidate in metrics.candidates],
+        "columns": has_column(metrics),
+        "charts": method_charts(metrics),
+        "learning": say_learning(),
         "calibration": say_calibration(metrics),
         "abstention": say_abstention(metrics),
         "sets": say_sets(metrics),
@@ -76,10 +87,7 @@ def chart_numbers(metrics: FitMetrics) -> dict[str, Any]:
     abstention, curve = metrics.abstention, metrics.abstention.curve
     return {
         "metric": METRICS[metrics.chosen_by],
-        "candidates": [
-            {"name": method_title(one.method, metrics.backbone), "behind": one.behind, "certain": one.certain}
-            for one in metrics.candidates
-        ],
+        **method_numbers(metrics),
         "calibration": {
             "before": reliability_bins(metrics.calibration.before),
             "after": reliability_bins(metrics.calibration.after),
@@ -137,28 +145,6 @@ def column_values(metrics: FitMetrics) -> dict[str, Any]:
     return {"columns": named, "tables": len({use.table for use in shown}), "columns_more": more}
 
 
-def candidate_row(candidate: CandidateResult, backbone: str) -> dict[str, Any]:
-    """A candidate as a row of the table."""
-    chips = {
-        None: ("best", "★", "reproduced"),
-        True: ("more than noise", "✓", "higher"),
-        False: ("may be noise", "?", "undecided"),
-    }
-    word, mark, kind = chips[candidate.certain]
-    behind = "–"
-    if candidate.behind is not None:
-        mean, low, high = candidate.behind
-        behind = f"{mean:.1f} ({low:+.1f} to {high:+.1f})".replace("-", "−")
-    return {
-        "name": method_title(candidate.method, backbone),
-        "accuracy": f"{candidate.accuracy:.1f}",
-        "macro_f1": number(candidate.macro_f1),
-        "behind": behind,
-        "chip": {"word": word, "mark": mark, "class": kind, "meaning": ""},
-        "seconds": duration(candidate.seconds),
-    }
-
-
 def class_rows(metrics: FitMetrics) -> list[tuple[str, int, int]]:
     """Name, labels and predictions of each class; of very many classes the most frequent, and the rest in one row."""
     labels, predicted = metrics.survey.class_counts, metrics.predicted
@@ -188,7 +174,8 @@ def test_facts(fitted: ModelFolder) -> Facts:
         ),
     ]
     if len(known) > 1:
-        facts.insert(2, ("Its networks one by one", f"{min(known):.1f} to {max(known):.1f} %"))
+        parts = "Its networks" if metrics.format <= SINGLE_METHOD else "Its methods"
+        facts.insert(2, (f"{parts} one by one", f"{min(known):.1f} to {max(known):.1f} %"))
     return facts
 
 
@@ -197,21 +184,36 @@ def settings_facts(contents: Contents, fitted: ModelFolder) -> Facts:
     metrics, seconds = fitted.metrics, fitted.metrics.seconds or {}
     devices = {cell.run.device for record in contents.records for cell in record.cells if cell.run and cell.run.device}
     stages = [name for name in _STAGES if name in seconds] + [name for name in seconds if name not in _STAGES]
-    network = [
-        ("Network", NETWORKS[metrics.backbone].title),
-        ("Networks in the ensemble", f"{metrics.trials:,}"),
-        ("Epochs", f"{metrics.epochs:,}"),
-    ]
     facts = [
-        ("Method", method_title(metrics.chosen, metrics.backbone)),
-        *([] if metrics.chosen == "label-propagation" else network),
-        ("Chosen by", METRICS[metrics.chosen_by]),
+        *_model_facts(metrics),
         *((f"Time for {name}", duration(seconds[name])) for name in stages),
         ("Peak memory", "" if metrics.peak_memory_gib is None else f"{metrics.peak_memory_gib:.2f} GiB"),
         ("Device", ", ".join(sorted(devices))),
         *((name, "" if version is None else str(version)) for name, version in fitted.model.versions.items()),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _model_facts(metrics: FitMetrics) -> Facts:
+    """What the model is, and how it was chosen."""
+    by = METRICS[metrics.chosen_by]
+    if metrics.chosen == MIXTURE:
+        return [
+            ("Model", f"a mixture of {counted(len(members(metrics)), 'method')}"),
+            ("Networks of a method", f"{metrics.trials:,}"),
+            ("Shares chosen by", "log loss"),
+            ("Methods compared by", by),
+        ]
+    network = [
+        ("Network", NETWORKS[metrics.backbone].title),
+        ("Networks in the ensemble", f"{metrics.trials:,}"),
+        ("Epochs", f"{metrics.epochs:,}"),
+    ]
+    return [
+        ("Method", candidate_title(metrics.candidates[0], metrics)),
+        *([] if TRAINED[metrics.chosen].baseline else network),
+        *([("Chosen by", by)] if metrics.format <= SINGLE_METHOD else []),
+    ]
 
 
 def commands(fitted: ModelFolder) -> Facts:

@@ -21,7 +21,7 @@ from graphmix.results.record import Record
 from graphmix.results.wording import summarise
 from graphmix.text import for_screen
 
-_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "fitted.js", "page.js")
+_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "mixture.js", "fitted.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
 _EXPLORERS_OF_FITTED = ("curves", "confusion")

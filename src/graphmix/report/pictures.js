@@ -179,20 +179,20 @@ function softRank(cells, theme) {
 // Who is taken for whom, and whether confidence keeps its word.
 function confusion([cell], theme, choice, width) {
   const panels = [];
-  if (cell.confusion) panels.push(matrix(cell, theme, choice.numbers === "counts", width));
+  if (cell.confusion) panels.push(matrix(cell.confusion, DATA.classes[cell.classes], "nodes", theme, choice.numbers === "counts", width));
   if (cell.reliability) panels.push(reliability(cell.reliability, theme));
   return panels;
 }
 
-function matrix(cell, theme, counts, width) {
-  const names = DATA.classes[cell.classes], size = names.length, few = size <= MANY_CLASSES;
-  const shares = cell.confusion.map((row) => {
+function matrix(confusion, names, things, theme, counts, width) {
+  const size = names.length, few = size <= MANY_CLASSES;
+  const shares = confusion.map((row) => {
     const total = row.reduce((sum, value) => sum + value, 0);
     return row.map((value) => (total ? (100 * value) / total : null));
   });
   const told = (value, from, to) =>
     `true ${safe(names[from])}<br>predicted ${safe(names[to])}<br>` +
-    `${counted(value)} nodes, ${fixed(shares[from][to], 1)} % of the class`;
+    `${counted(value)} ${things}, ${fixed(shares[from][to], 1)} % of the class`;
   const most = !few ? 14 : width < 600 ? 11 : 18;
   const longest = Math.max(...names.map((name) => Math.min(name.length, most)));
   const crowded = longest * 7.5 > (Math.min(width, 480) - 120) / size;
@@ -215,11 +215,11 @@ function matrix(cell, theme, counts, width) {
       ygap: 1,
       colorscale: few ? heat(theme) : steepHeat(theme),
       showscale: false,
-      ...hover(cell.confusion.map((row, from) => row.map((value, to) => told(value, from, to)))),
+      ...hover(confusion.map((row, from) => row.map((value, to) => told(value, from, to)))),
     }],
     layout: layout(theme, {
       height: side,
-      annotations: few ? matrixNumbers(cell.confusion, shares, theme, counts) : [],
+      annotations: few ? matrixNumbers(confusion, shares, theme, counts) : [],
       xaxis: nameAxis(theme, shown, { tickfont, tickangle, title: { text: "predicted class", standoff: 10 } }),
       yaxis: nameAxis(theme, shown, { tickfont, autorange: "reversed", title: { text: "true class", standoff: 10 } }),
     }),

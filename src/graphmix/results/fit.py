@@ -14,6 +14,8 @@ from graphmix.training.methods import possible_in_fits
 
 # The name of a weighted average of several candidates.
 MIXTURE = "mixture"
+# Up to this format a fit chose one method, with the labels it was judged on.
+SINGLE_METHOD = 1
 Method = Annotated[str, OneOf((MIXTURE, *possible_in_fits()))]
 Backbone = Annotated[str, OneOf(tuple(NETWORKS))]
 Task = Literal["nodes", "links"]
@@ -206,6 +208,9 @@ class FitMetrics:
                 yield f"candidates[{place}].certain", "is null, but this is not the best"
         if self.candidates[0].method != self.chosen:
             yield "chosen", f"is not {self.candidates[0].method}, the first of the candidates"
+        size = len(self.classes)
+        if self.confusion is not None and [len(row) for row in self.confusion] != [size] * size:
+            yield "confusion", f"is not {size} by {size}, the number of classes"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
 """What the paper calls its methods, and what to call a run."""
 
 from graphmix.models.registry import NETWORKS
+from graphmix.results.fit import MIXTURE, CandidateResult, FitMetrics
 from graphmix.results.run import RunResult
-from graphmix.training.methods import METHODS
+from graphmix.training.methods import FCN, METHODS
 
 METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
 
@@ -30,9 +31,19 @@ def name_run(run: RunResult) -> str:
     return ", ".join([name, *variants])
 
 
+def candidate_title(candidate: CandidateResult, metrics: FitMetrics) -> str:
+    """What to call a candidate of a fit, or its mixture."""
+    return method_title(candidate.method, candidate.backbone or metrics.backbone)
+
+
 def method_title(method: str, backbone: str) -> str:
-    """What to call a candidate of a fit: `GraphMix(GCN)`, `Features only (FCN)`."""
-    return "Features only (FCN)" if method == "fcn" else title(method, backbone)
+    """What to call a method in a fit: `GraphMix(GCN)`, `Features only (FCN)`, `Mixture`."""
+    if method == MIXTURE:
+        return "Mixture"
+    if method == FCN:
+        return "Features only (FCN)"
+    name = title(method, backbone)
+    return name[:1].upper() + name[1:]
 
 
 def title(method: str, backbone: str | None) -> str:

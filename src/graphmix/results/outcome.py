@@ -7,7 +7,7 @@ from graphmix.results.evidence import (
     interval,
     most_coverage,
 )
-from graphmix.results.fit import FitMetrics
+from graphmix.results.fit import MIXTURE, FitMetrics
 from graphmix.text import counted
 
 
@@ -48,8 +48,9 @@ def say_uncalibrated(metrics: FitMetrics) -> str | None:
         return None
     few = f"{too_few(metrics)} to fit a temperature ({FEWEST_CALIBRATED} are needed)"
     why = few if metrics.held < FEWEST_CALIBRATED else "no temperature was fitted"
+    own = "mixture" if metrics.chosen == MIXTURE else "method"
     return (
-        f"Not calibrated: {why}. The probabilities are the method's own, and how far they can be believed is not known."
+        f"Not calibrated: {why}. The probabilities are the {own}'s own, and how far they can be believed is not known."
     )
 
 

@@ -66,6 +66,9 @@ def _describe_folder(folder: Path) -> str:
         return "it holds runs, which graphmix report shows; models come from graphmix fit"
     if any(each.suffix == ".json" and _is_record(_content(each)) for each in inside):
         return "it holds records of experiments, which graphmix report shows; models come from graphmix fit"
+    holder = next((each for each in list(folder.parents)[:2] if is_model(each)), None)
+    if inside and holder is not None:
+        return f"it is a part of a model; give the model's folder, {holder}"
     return f"it has no {MODEL}" if inside else "it is empty"
 
 

@@ -268,7 +268,7 @@ class Config:
         if self.perturbations == 0 and method.predicts_targets and not method.trains_gnn_on_targets:
             able = " and ".join(name for name, each in METHODS.items() if each.trains_gnn_on_targets)
             raise ConfigError(
-                f"`perturbations` must be at least 1 for {self.method}; only {able} can do without passes of their own"
+                f"`perturbations` must be at least 1 for {self.method}; only {able} can do with 0 of their own"
             )
         kept = method.trains_gnn_on_targets and self.unlabeled == "all"
         if self.target_every > 1 and method.predicts_targets and not kept:

@@ -109,7 +109,7 @@ def _hold_out(mixture: Mixture, problem: Problem, device: str, watch: Watcher) -
     graph, old = problem.learned, mixture.config
     config = usual_config(graph, STEADY, seed=old.seed, trials=max(FOLDS, old.trials))
     candidate, split = Candidate(STEADY, config), fold_split(graph, config.trials, config.seed)
-    tried = hold_out(candidate, graph, split, device=device, tell=watch.begins(candidate.name, 0, 1))
+    tried = hold_out(candidate, graph, split, device=device, tell=watch.begins(candidate.title, 0, 1))
     assert tried.fcn is not None  # GraphMix has an FCN
     chosen = choose_members([tried], graph, seed=config.seed, balanced=False)
     point = chosen.points[candidate.name]

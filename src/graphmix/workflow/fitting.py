@@ -185,11 +185,11 @@ def _look_at(problem: Problem, options: FitOptions, watch: Watcher) -> Survey:
 def _make_split(problem: Problem, plan: Sequence[Candidate], options: FitOptions) -> Split:
     """Return what each trial trains on and holds out, after checking that there is memory for it."""
     graph, device = problem.graph, choose_device(options.device)
-    # Before the split, which takes memory for every trial.
+    config = plan[0].config
+    # Before the split, which takes memory for every trial; very many classes are the first reason to name.
+    _check_room(graph, config)
     for candidate in plan:
         check_memory(graph, candidate.config, device, shared_split=problem.split is not None)
-    config = plan[0].config
-    _check_room(graph, config)
     return problem.splits(config.trials, config.seed)
 
 

@@ -132,7 +132,10 @@ class Member:
 
 def pack_members(members: tuple[Member, ...]) -> dict[str, Tensor]:
     """Return the tensors of all members, each under its place."""
-    return {f"{place}.{name}": tensor for place, each in enumerate(members) for name, tensor in each.tensors.items()}
+    # Members that read the same columns share tensors, which safetensors refuses.
+    return {
+        f"{place}.{name}": tensor.clone() for place, each in enumerate(members) for name, tensor in each.tensors.items()
+    }
 
 
 def unpack_members(described: Any, tensors: Mapping[str, Tensor], graph: Graph) -> tuple[Member, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from graphmix.data import Graph
 from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError
+from graphmix.results.names import method_title
 from graphmix.training.config import AUTO, Config
 from graphmix.training.expectations import few_epochs
 from graphmix.training.methods import FCN, METHODS, STEADY
@@ -47,6 +48,11 @@ class Candidate:
     def name(self) -> str:
         """The name in files and results: the method, and its network if it trains one on the graph."""
         return f"{self.method}-{self.config.backbone}" if METHODS[self.method].trains_gnn else self.method
+
+    @property
+    def title(self) -> str:
+        """What people call it: "GraphMix(GCN)"."""
+        return method_title(self.method, self.config.backbone)
 
     def to_json(self) -> dict[str, Any]:
         """Return what its result depends on, as JSON values."""

@@ -88,10 +88,10 @@ def try_all(
     tried: list[Tried] = []
     failures: list[str] = []
     for place, candidate in enumerate(plan):
-        tell = watch.begins(candidate.name, place, len(plan) + 1)
         if tried and budget.is_spent:
-            failures.append(f"{candidate.name} was not tried: {_say_limit(budget)}")
-            continue
+            failures.append(_say_limit(budget, ", ".join(each.title for each in plan[place:])))
+            break
+        tell = watch.begins(candidate.title, place, len(plan) + 1)
         try:
             found = hold_out(
                 candidate,
@@ -104,7 +104,7 @@ def try_all(
             )
         except (DataError, DivergedError, OutOfTimeError) as error:
             reason = _say_limit(budget) if isinstance(error, OutOfTimeError) else str(error)
-            failures.append(f"{candidate.name} was left out: {reason}")
+            failures.append(f"{candidate.title} was left out: {reason}")
             continue
         tried.append(found)
         budget.reserve(found.seconds)
@@ -141,7 +141,8 @@ def train_members(
     members = []
     for place, (name, share) in enumerate(chosen.weights.items()):
         found = by_name[name]
-        what = f"{name}, on {counted(int(labeled.sum()), 'label')} ({place + 1} of {len(chosen.weights)})"
+        which = f" ({place + 1} of {len(chosen.weights)})" if len(chosen.weights) > 1 else ""
+        what = f"{found.candidate.title} on {counted(int(labeled.sum()), 'label')}{which}"
         candidate, tensors = train(
             found.candidate,
             graph,
@@ -156,6 +157,6 @@ def train_members(
     return tuple(members)
 
 
-def _say_limit(budget: Budget) -> str:
+def _say_limit(budget: Budget, what: str = "it") -> str:
     limit = budget.limit or 0.0
-    return f"the time limit of {limit:g} s leaves no time for it"
+    return f"the time limit of {limit:g} s leaves no time for {what}"
