@@ -23,10 +23,11 @@ def small():
 
 @pytest.fixture(scope="session")
 def quick():
-    """Makes a classifier that trains for a moment."""
+    """Makes a classifier that trains one method for a moment; test_auto.py has those of several."""
 
     def make(**choices):
-        usual = {"trials": 3, "epochs": 12, "learning_rate": 0.05, "device": "cpu"}
+        usual = {"trials": 3, "epochs": 30, "learning_rate": 0.05, "device": "cpu"}
+        usual |= {"method": "graphmix", "backbone": "gcn"}
         return graphmix.GraphMixClassifier(**(usual | choices))
 
     return make

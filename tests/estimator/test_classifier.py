@@ -24,7 +24,8 @@ CANNOT_HOLD = {
 
 
 @parametrize_with_checks(
-    [GraphMixClassifier(trials=1, epochs=6, learning_rate=0.2, device="cpu")],
+    # Of several methods one is quicker; test_auto.py runs a few of these checks with all of them.
+    [GraphMixClassifier(method="graphmix-steady", trials=1, epochs=10, learning_rate=0.2, device="cpu")],
     expected_failed_checks=lambda estimator: CANNOT_HOLD,
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -133,7 +134,7 @@ def test_a_clone_has_learned_nothing(fitted, small):
     with pytest.raises(NotFittedError):
         copy.save("nowhere")
     assert copy.set_params(alpha=0.25).alpha == 0.25
-    assert fitted.alpha == 1.0
+    assert fitted.alpha is None
 
 
 def test_a_fit_that_failed_is_none(small, quick):
@@ -205,7 +206,7 @@ def test_balanced_weights_find_rare_classes(quick):
 
     plain, balanced = fit(None), fit("balanced")
     config = balanced.model_.config
-    assert (config.class_weight, config.target_weight, config.select_by) == ("balanced", "balanced", "macro-f1")
+    assert (config.class_weight, config.target_weight) == ("balanced", "balanced")
     hidden = y < 0
     scores = [f1_score(truth[hidden], each.predict()[hidden], average="macro") for each in (plain, balanced)]
     assert scores[1] > scores[0] + 0.1

@@ -24,11 +24,13 @@ def saved(fitted, tmp_path):
 
 
 def rewrite(folder, **changed):
-    """Change the description as if the program had; what belongs to the estimator, there."""
+    """Change the description as if the program had; what belongs to the estimator or the first member, there."""
     path = folder / "model.json"
     described = json.loads(path.read_text())
     own = {name: changed.pop(name) for name in list(changed) if name in described["estimator"]}
-    described |= {"estimator": described["estimator"] | own} | changed
+    member = {name: changed.pop(name) for name in list(changed) if name in ("method", "config", "share")}
+    (first, *others) = described["members"]
+    described |= {"estimator": described["estimator"] | own, "members": [first | member, *others]} | changed
     path.write_text(json.dumps(described | {OWN: description_checksum(described)}))
 
 
@@ -179,7 +181,7 @@ def test_changed_weights_are_refused(saved):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": 3}, "written by a newer graphmix"),
+        ({"format": 4}, "written by a newer graphmix"),
         ({"format": "1"}, "does not describe a model"),
         ({"parts": None}, "does not name a valid file"),
         ({"estimator": 3}, "invalid: estimator"),
@@ -193,6 +195,10 @@ def test_changed_weights_are_refused(saved):
         ({"type_of_classes": "nothing"}, "does not hold a whole classifier"),
         ({"parameters": {"magic": 1}}, "does not hold a whole classifier"),
         ({"config": {}}, "method` is missing"),
+        ({"share": 0.5}, "the shares of the members do not sum to 1"),
+        ({"share": -1.0}, "share is -1.0"),
+        ({"members": []}, "missing or invalid: members"),
+        ({"members": [3]}, "does not hold a whole model"),
         ({"temperature": "warm"}, "temperature is not a finite number"),
         ({"temperature": None}, "temperature is not a finite number"),
         ({"temperature": float("nan")}, "it contains NaN"),
@@ -217,7 +223,7 @@ def test_half_a_description_is_refused(saved):
 
 
 def test_weights_of_another_network_are_refused(saved):
-    config = json.loads((saved / "model.json").read_text())["config"]
+    config = json.loads((saved / "model.json").read_text())["members"][0]["config"]
     rewrite(saved, config=config | {"backbone": "gat"})
     with pytest.raises(RunError, match="does not hold a whole model: the weights are not those"):
         graphmix.GraphMixClassifier.load(saved)
@@ -230,7 +236,7 @@ def test_a_saved_classifier_is_a_model(small, fitted, saved, tmp_path):
     assert predicted.columns["predicted"] == [str(label) for label in fitted.predict()]
     assert predicted.columns["label"][44:46] == [str(small.y[44]), None]
     assert model.metrics is None
-    assert set(model.held) == {"graphmix", "graphmix-fcn"}
+    assert set(model.held) == {"graphmix-gcn", "graphmix-gcn-fcn", "mixture"}
     result = command("predict", saved, "-o", tmp_path / "out.csv")
     assert result.returncode == 0, result.stderr
     again = tmp_path / "again.csv"
@@ -245,15 +251,22 @@ def test_a_saved_classifier_is_a_model(small, fitted, saved, tmp_path):
     assert tree(tmp_path / "copy") == tree(saved)
 
 
-def test_a_model_of_tables_is_a_classifier(tmp_path):
-    model = fit_tables(tmp_path, write_nodes(tmp_path / "n.csv"), write_edges(tmp_path / "e.csv"))
+@pytest.mark.parametrize("methods", [("supervised",), ("label-propagation",), ("graphmix", "label-propagation")])
+def test_a_model_of_tables_is_a_classifier(tmp_path, methods):
+    tables = write_nodes(tmp_path / "n.csv"), write_edges(tmp_path / "e.csv")
+    model = fit_tables(tmp_path, *tables, methods=methods)
     classifier = GraphMixClassifier.load(tmp_path / "model")
     assert classifier.predict().tolist() == model.predict().columns["predicted"]
     assert classifier.classes_.tolist() == ["AI", "DB", "ML"]
-    config = model.ensemble.config
-    assert (classifier.trials, classifier.epochs, classifier.hidden) == (config.trials, config.epochs, config.hidden)
-    assert classifier.method == model.ensemble.method
-    if classifier.method != "label-propagation":
+    config = model.mixture.config
+    if len(methods) == 1:
+        assert classifier.method == model.mixture.method == methods[0]
+        chosen = (classifier.trials, classifier.epochs, classifier.hidden)
+        assert chosen == (config.trials, config.epochs, config.hidden)
+    else:
+        # The hyperparameters of several members are not one network's: they are left to be chosen.
+        assert (classifier.method, classifier.trials, classifier.epochs) == ("auto", None, None)
+    if methods != ("label-propagation",):
         assert classifier.predict(classifier.graph_).shape == (36,)
     classifier.save(tmp_path / "saved")
     again = GraphMixClassifier.load(tmp_path / "saved")

@@ -14,7 +14,7 @@ from graphmix.baselines import BASELINES
 from graphmix.method import LOSSES
 from graphmix.models.registry import NETWORKS
 from graphmix.training.config import ADDED, HYPERPARAMETERS
-from graphmix.training.methods import METHODS, fit_methods, report_order, trained_methods
+from graphmix.training.methods import METHODS, fit_methods, possible_in_fits, report_order, trained_methods
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, varies_by
 from graphmix.training.settings import GROUPS, Setting, check_value, parameters, setting, settings_of
 
@@ -137,7 +137,12 @@ def test_methods_have_an_order_in_reports_and_in_fits():
     assert set(report_order()) == set(METHODS)
     assert len({method.report_place for method in METHODS.values()}) == len(METHODS)
     assert (report_order()[0], report_order()[-1]) == ("label-propagation", "graphmix-steady")
-    assert fit_methods() == ("graphmix", "supervised", "label-propagation", "fcn")
+    # What takes no gradient first: a time limit keeps what was tried by then.
+    cheap = ("label-propagation", "logistic-regression", "random-forest")
+    assert fit_methods() == (*cheap, "fcn", "supervised", "graphmix-steady")
+    assert all(METHODS[name].baseline for name in cheap)
+    assert possible_in_fits()[: len(fit_methods())] == fit_methods()
+    assert set(possible_in_fits()) == set(METHODS) - {"deepwalk"}
 
 
 @pytest.mark.parametrize(

@@ -116,10 +116,14 @@ def test_its_defaults_are_filled_in_and_given_values_win():
     held = METHODS[STEADY].defaults
     for config in (
         Config.for_dataset("cora", method=STEADY),
-        Config.for_dataset("pubmed", method=STEADY, reading="released"),
+        Config.for_dataset("pubmed", method=STEADY),
         usual_config(synthetic(nodes=100, seed=0)[0], method=STEADY),
     ):
         assert {name: getattr(config, name) for name in held} == held
+    # A reading that draws some unlabeled nodes in every step has nothing to keep.
+    drawn = Config.for_dataset("pubmed", method=STEADY, reading="released")
+    assert {name: getattr(drawn, name) for name in held} == {**held, "target_every": 1}
+    assert usual_config(synthetic(nodes=100, seed=0)[0], STEADY, unlabeled="labeled").target_every == 1
     chosen = Config.for_dataset("cora", method=STEADY, temperature=0.9, perturbations=0)
     assert (chosen.temperature, chosen.perturbations, chosen.joint_weight) == (0.9, 0, held["joint_weight"])
     for method in set(METHODS) - {STEADY}:

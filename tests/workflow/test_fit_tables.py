@@ -70,7 +70,7 @@ def test_new_rows_from_memory(model):
 
 
 def test_it_is_shown_in_a_line(model):
-    assert repr(model) == f"TableModel('nodes': {model.ensemble.method}, 36 nodes, 3 classes)"
+    assert repr(model) == f"TableModel('nodes': {model.mixture.method}, 36 nodes, 3 classes)"
 
 
 def test_advice_with_ids_and_reasons(model):
@@ -112,12 +112,12 @@ def test_a_saved_model_is_replaced(model, files, tmp_path):
     other = fit_tables(*files, label="topic", options=FitOptions(methods=("fcn",), device="cpu"), **QUICK)
     other.save(tmp_path)
     loaded = load_model(tmp_path)
-    assert loaded.ensemble.method == "fcn"
+    assert loaded.mixture.method == "fcn"
     assert loaded.metrics.chosen == "fcn"
     # What was loaded before has its own metrics still.
     assert before.metrics == model.metrics
     np.testing.assert_array_equal(
-        loaded.ensemble.probabilities(loaded.problem.learned), other.ensemble.probabilities(other.problem.learned)
+        loaded.mixture.probabilities(loaded.problem.learned), other.mixture.probabilities(other.problem.learned)
     )
     assert len(list(tmp_path.iterdir())) == 7
 
@@ -172,7 +172,7 @@ def test_a_balanced_fit_is_not_told_to_balance(files):
         watch = Noting()
         options = FitOptions(methods=("label-propagation",), balanced=balanced, device="cpu")
         model = fit_tables(nodes, edges, label="topic", options=options, watch=watch)
-        assert (model.ensemble.config.class_weight == "balanced") is balanced
+        assert (model.mixture.config.class_weight == "balanced") is balanced
         assert model.metrics.chosen_by == ("macro-f1" if balanced else "accuracy")
         told.append([warning for warning in watch.survey.warnings if "so unequal" in warning])
     assert "try `balanced`" in told[0][0]

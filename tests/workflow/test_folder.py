@@ -44,15 +44,15 @@ def test_what_is_read_predicts_what_was_written(tmp_path, methods):
     nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
     written = fit_tables(tmp_path, nodes, edges, methods=methods, target_accuracy=0.8, coverage=0.7)
     read = load_model(tmp_path / "model")
-    assert (read.ensemble.method, read.ensemble.classes) == (written.ensemble.method, written.ensemble.classes)
-    assert (read.ensemble.config, read.ensemble.temperature) == (written.ensemble.config, written.ensemble.temperature)
+    assert (read.mixture.method, read.mixture.classes) == (written.mixture.method, written.mixture.classes)
+    assert (read.mixture.config, read.mixture.temperature) == (written.mixture.config, written.mixture.temperature)
     assert (read.target_accuracy, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
     assert set(read.held) == set(methods) | ({"graphmix-fcn"} if "graphmix" in methods else set())
     for method, held in read.held.items():
         for name, values in vars(held).items():
             np.testing.assert_array_equal(values, getattr(written.held[method], name))
     np.testing.assert_array_equal(
-        read.ensemble.probabilities(read.problem.learned), written.ensemble.probabilities(written.problem.learned)
+        read.mixture.probabilities(read.problem.learned), written.mixture.probabilities(written.problem.learned)
     )
 
 
@@ -199,15 +199,15 @@ def test_a_forged_description_is_refused_or_predicts(mutable, fitted, data):
     sign(mutable, changed(original, way, data.draw(st.one_of(ODD, st.just(GONE)))))
     try:
         stored = load_model(mutable)
-        probabilities = stored.ensemble.probabilities(stored.problem.learned)
-        decisions = stored.ensemble.decide(probabilities, stored.target_accuracy, stored.coverage)
+        probabilities = stored.mixture.probabilities(stored.problem.learned)
+        decisions = stored.mixture.decide(probabilities, stored.target_accuracy, stored.coverage)
     except GraphMixError as error:
         lines = str(error).splitlines()
         assert len(lines) == 1, lines
         return
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    columns = tabulate({"id": stored.problem.ids}, decisions, stored.ensemble.classes, [None] * len(probabilities))
+    columns = tabulate({"id": stored.problem.ids}, decisions, stored.mixture.classes, [None] * len(probabilities))
     OutputTable(columns).write(mutable.parent / "out.parquet")
 
 

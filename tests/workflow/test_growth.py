@@ -23,16 +23,16 @@ def dense(x):
 
 
 def predicted(stored, grown):
-    return stored.ensemble.probabilities(grown.graph)
+    return stored.mixture.probabilities(grown.graph)
 
 
 def test_without_tables_the_predictions_are_those_of_the_fit(fitted, tmp_path):
     stored = load_model(fitted / "model")
     grown = stored.problem.grow(None, None)
     probabilities = predicted(stored, grown)
-    decisions = stored.ensemble.decide(probabilities, stored.target_accuracy, stored.coverage)
+    decisions = stored.mixture.decide(probabilities, stored.target_accuracy, stored.coverage)
     labels = [row["topic"] or None for row in rows()]
-    OutputTable(tabulate(grown.names, decisions, stored.ensemble.classes, labels)).write(tmp_path / "out.csv")
+    OutputTable(tabulate(grown.names, decisions, stored.mixture.classes, labels)).write(tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == (fitted / "model" / "predictions.csv").read_bytes()
 
 

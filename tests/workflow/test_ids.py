@@ -285,7 +285,7 @@ def test_classes_with_semicolons_make_no_ambiguous_sets(tmp_path):
     model = fit(nodes, ring(ids)[1])
     made = model.predict(coverage=0.999)
     made.write(tmp_path / "o.csv")
-    names = set(model.ensemble.classes)
+    names = set(model.mixture.classes)
     sizes = set()
     for row in read(tmp_path / "o.csv"):
         (held,) = csv.reader([row["set"]], delimiter=";")

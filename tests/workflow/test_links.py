@@ -93,7 +93,7 @@ def test_links_that_come_later(tables, tmp_path):
     (tmp_path / "users.csv").write_text(USERS)
     notes = stored.problem.grow(tmp_path / "users.csv", later).notes
     assert any("table of nodes is not used" in note for note in notes)
-    probabilities = stored.ensemble.probabilities(grown.graph)
+    probabilities = stored.mixture.probabilities(grown.graph)
     assert np.isfinite(probabilities).all()
     assert probabilities.shape == (33, 2)
 
@@ -109,7 +109,7 @@ def test_users_that_come_later_bring_their_features(tables, tmp_path):
     scaled = [(age - number.mean) / number.std for age in (33, 20)]
     assert x[30, -1] == pytest.approx(np.mean(scaled), abs=1e-6)
     assert x[31, -1] == 0
-    assert np.isfinite(stored.ensemble.probabilities(grown.graph)).all()
+    assert np.isfinite(stored.mixture.probabilities(grown.graph)).all()
 
 
 @pytest.mark.parametrize(

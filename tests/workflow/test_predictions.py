@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from graphmix.workflow.ensemble import Decisions
+from graphmix.workflow.mixture import Decisions
 from pyarrow import parquet
 
 from graphmix.errors import ConfigError, RunError

@@ -192,7 +192,8 @@ class Config:
         for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
             chosen |= SETTINGS.get(owner, {})
         method = METHODS.get(str(given.get("method", cls.method)))
-        chosen |= {} if method is None else method.defaults
+        unlabeled = given.get("unlabeled", chosen.get("unlabeled", cls.unlabeled))
+        chosen |= {} if method is None else method.defaults_with(unlabeled)
         chosen |= given
         if dataset in RAMPS:
             epochs = check_value("epochs", chosen.get("epochs", cls.epochs), HYPERPARAMETERS["epochs"])

@@ -7,6 +7,7 @@ from typing import Any
 GNN, FCN, BOTH, NOTHING = "gnn", "fcn", "both", "nothing"
 # GraphMix as a fit uses it.
 STEADY = "graphmix-steady"
+KEPT = "target_every"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,10 @@ class Method:
     def trains_gnn_on_targets(self) -> bool:
         """Whether the GNN is trained on the targets that it predicts, so that one pass can do both."""
         return self.predicts_targets and self.trains_gnn and not self.mixes_targets
+
+    def defaults_with(self, unlabeled: Any = "all") -> dict[str, Any]:
+        """Return its defaults, given `Config.unlabeled`: targets of nodes that every step draws anew are not kept."""
+        return {name: value for name, value in self.defaults.items() if name != KEPT or unlabeled == "all"}
 
 
 METHODS: dict[str, Method] = {
@@ -119,7 +124,7 @@ METHODS: dict[str, Method] = {
             "perturbations": 4,
             "target_confidence": 0.5,
             "target_alignment": 0.5,
-            "target_every": 5,
+            KEPT: 5,
         },
         enough_epochs=200,
         report_place=10,

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from graphmix.training.methods import METHODS
+from graphmix.training.methods import KEPT, METHODS
 
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
 READINGS: dict[str, dict[str, Any]] = {
@@ -72,7 +72,8 @@ def varies_by(name: str) -> tuple[str, ...]:
     ramp = name in ("rampup_start", "rampup_end")
     by_dataset = ramp or name == "gamma" or any(dataset for dataset, _ in owners)
     by_backbone = any(backbone for _, backbone in owners)
-    by_reading = name == "gamma" or name in READINGS["paper"]
+    # Readings differ in `unlabeled`, on which `Method.defaults_with` depends.
+    by_reading = name in ("gamma", KEPT) or name in READINGS["paper"]
     by_method = any(name in method.defaults for method in METHODS.values())
     found = {"dataset": by_dataset, "backbone": by_backbone, "reading": by_reading, "method": by_method}
     return tuple(what for what, holds in found.items() if holds)

@@ -18,7 +18,7 @@ from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.storage.files import read_tensors, write_tensors
 from graphmix.training.methods import METHODS
-from graphmix.training.trace import Trace, trace, train_for
+from graphmix.training.trace import OutOfTimeError, Trace, trace, train_for
 from graphmix.workflow.options import BALANCED
 from graphmix.workflow.plan import Candidate
 
@@ -81,7 +81,7 @@ def hold_out(
         DataError: label propagation cannot list the edges of a graph of links.
     """
     if folder is not None and (folder / _HELD).exists():
-        return _read_tried(candidate, folder / _HELD)
+        return _read_tried(candidate, folder / _HELD, graph, split)
     started = time.perf_counter()
     found = _methods_trace(candidate, graph, split, device, tell, deadline)
     if not found.probabilities.isfinite().all():
@@ -144,6 +144,8 @@ def _methods_trace(
     single = []
     for trial in range(trials):
         tell(trial, trials)
+        if deadline is not None and time.monotonic() > deadline:
+            raise OutOfTimeError("the time limit was reached")
         labeled = split.train[trial].numpy()
         models = kind.fit(graph, labeled, kind.points, seed=config.seed + trial, balanced=_is_balanced(candidate))
         single.append(np.stack([model.predict(graph, nodes.numpy()) for model in models]))
@@ -166,9 +168,14 @@ def _is_balanced(candidate: Candidate) -> bool:
     return candidate.config.class_weight == BALANCED
 
 
-def _read_tried(candidate: Candidate, path: Path) -> Tried:
+def _read_tried(candidate: Candidate, path: Path, graph: Graph, split: Split) -> Tried:
     try:
-        return _tried(candidate, read_tensors(path))
+        found = _tried(candidate, read_tensors(path))
+        if found.nodes.tolist() != split.val.any(dim=0).nonzero()[:, 0].tolist():
+            raise ValueError("the nodes are not those held out")
+        if found.probabilities.shape[2] != graph.num_classes:
+            raise ValueError("the classes are not those of the graph")
+        return found
     except (KeyError, IndexError, ValueError) as error:
         raise RunError(f"{path} is not what a fit wrote; delete it, and the fit makes it anew") from error
 

@@ -21,7 +21,7 @@ _OWN = (
         "class_weight",
         None,
         '"balanced" if classes have very different sizes: every class then counts the same in the losses on labels and '
-        "on predicted targets, and epochs are chosen by macro F1.",
+        "on predicted targets, and in what held-out labels choose.",
     ),
     Parameter(
         "normalise",

@@ -114,16 +114,17 @@ def usual_config(graph: Graph, method: str, **given: Any) -> Config:
     }
     chosen["epochs"] = max(_FEWEST_EPOCHS, min(chosen["epochs"], chosen["epochs"] * _MANY_NODES // graph.num_nodes))
     if not network.baseline:
-        chosen |= {"method": method, **method_defaults(method, graph)}
+        chosen |= {"method": method, **method_defaults(method, graph, given.get("unlabeled") or "all")}
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
 
 
-def method_defaults(method: str, graph: Graph) -> dict[str, Any]:
+def method_defaults(method: str, graph: Graph, unlabeled: Any = "all") -> dict[str, Any]:
     """Return what a method sets by itself; a target needs more confidence where there are fewer classes."""
-    defaults = dict(METHODS[method].defaults)
+    defaults = METHODS[method].defaults_with(unlabeled)
     if method == SELF_TRAINING:
         # In a fit its targets are as gentle as those of steady GraphMix; by itself it is the paper's.
-        defaults |= {name: METHODS[STEADY].defaults[name] for name in _GENTLE}
+        gentle = METHODS[STEADY].defaults_with(unlabeled)
+        defaults |= {name: value for name, value in gentle.items() if name in _GENTLE}
     if "target_confidence" in defaults:
         defaults["target_confidence"] = max(defaults["target_confidence"], min(0.9, 2 / graph.num_classes))
     return defaults
