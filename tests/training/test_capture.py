@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from graphmix import Config, Streams, Task, build_model, build_optimizer, evaluate, fit, step_loss, synthetic
+from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, on_side_stream
 
 
