@@ -85,7 +85,7 @@ def hold_out(
     started = time.perf_counter()
     found = _methods_trace(candidate, graph, split, device, tell, deadline)
     if not found.probabilities.isfinite().all():
-        raise DivergedError(f"the loss of {candidate.method} became infinite; try a lower `learning_rate`")
+        raise _diverged(candidate)
     tensors = {
         "points": found.points.double(),
         "nodes": found.nodes,
@@ -112,6 +112,9 @@ def train(
 
     Returns:
         The candidate, whose epochs are those it was trained for, and its weights; label propagation has none.
+
+    Raises:
+        DivergedError: the weights are not finite.
     """
     if METHODS[candidate.method].baseline:
         if candidate.method not in TABULAR:
@@ -124,6 +127,8 @@ def train(
     if folder is not None and (folder / _TRAINED).exists():
         return candidate, read_tensors(folder / _TRAINED)
     weights = train_for(graph, labeled, candidate.config, device=device, tell=tell)
+    if not all(weight.isfinite().all() for weight in weights.values()):
+        raise _diverged(candidate)
     if folder is not None:
         write_tensors(folder / _TRAINED, weights)
     return candidate, weights
@@ -162,6 +167,10 @@ def _mean_over_trials(
     assert isinstance(total, Tensor)  # there is a trial
     mean = total / total.sum(dim=2, keepdim=True)
     return Trace(torch.tensor(points, dtype=torch.float64), nodes, mean.float())
+
+
+def _diverged(candidate: Candidate) -> DivergedError:
+    return DivergedError(f"the loss of {candidate.method} became infinite; try a lower `learning_rate`")
 
 
 def _is_balanced(candidate: Candidate) -> bool:

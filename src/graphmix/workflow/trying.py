@@ -153,7 +153,12 @@ def train_members(
             tell=watch.begins(what, steps - 1, steps),
         )
         temperature = chosen.temperatures[name]
-        members.append(Member(name, candidate.method, candidate.config, tensors, share, temperature))
+        member = Member(name, candidate.method, candidate.config, tensors, share, temperature)
+        try:
+            members.append(member.checked(graph))
+        except DataError as error:
+            # They were read from the folder of a fit that was interrupted.
+            raise RunError(f"{folder}/{name} is not what a fit wrote: {error}; delete it, and resume") from error
     return tuple(members)
 
 
