@@ -20,6 +20,7 @@ import typer
 import graphmix
 from graphmix.baselines import BASELINES
 from graphmix.cli.main import app
+from graphmix.cli.options import read
 from graphmix.data import resolve
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec
@@ -144,7 +145,7 @@ def test_a_command_is_one_that_there_is(words, apart):
     if words[0] in ("train", "select"):
         dataset = resolve(given["dataset"])
         assert dataset in graphmix.DATASETS or dataset.endswith(".npz")
-        config = {key: value for key, value in given.items() if key in graphmix.Config.__dataclass_fields__}
+        config = {key: read(key, value) for key, value in given.items() if key in graphmix.Config.__dataclass_fields__}
         if config.get("method") in BASELINES:
             del config["method"]
         graphmix.Config.for_dataset(dataset, **config)
