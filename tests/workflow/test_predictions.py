@@ -6,11 +6,11 @@ import os
 
 import numpy as np
 import pytest
-from graphmix.workflow.mixture import Decisions
 from pyarrow import parquet
 
 from graphmix.errors import ConfigError, RunError
 from graphmix.workflow.formulas import escape
+from graphmix.workflow.mixture import Decisions
 from graphmix.workflow.output import OutputTable, check_ending
 from graphmix.workflow.predictions import tabulate
 
