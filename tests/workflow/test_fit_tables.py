@@ -125,7 +125,7 @@ def test_a_saved_model_is_replaced(model, files, tmp_path):
 def test_what_a_watcher_is_told(files):
     class Noting(Watcher):
         def __init__(self):
-            self.told, self.epochs = [], []
+            self.told, self.done = [], []
 
         def stage(self, name):
             self.told.append(name)
@@ -133,15 +133,21 @@ def test_what_a_watcher_is_told(files):
         def understood(self, problem, survey):
             self.told.append((problem.task, survey.labeled))
 
-        def method(self, name, config):
-            self.told.append((name, config.epochs))
-            return self.epochs.append
+        def begins(self, what, place, steps):
+            self.told.append((what, place, steps))
+            return lambda done, total: self.done.append((done, total))
 
     watch = Noting()
     fit_tables(*files, label="topic", options=OPTIONS, watch=watch, **QUICK)
-    stages = ["reading", "encoding", ("nodes", 18), "training", ("supervised", 3), ("label-propagation", 3), "writing"]
-    assert watch.told == stages
-    assert {step.epoch for step in watch.epochs} == {1, 2, 3}
+    assert watch.told[:4] == ["reading", "encoding", ("nodes", 18), "training"]
+    *training, last = watch.told[4:]
+    assert last == "writing"
+    # Two networks and label propagation, then the members of the mixture on all labels.
+    assert [(place, steps) for _, place, steps in training] == [(0, 4), (1, 4), (2, 4)] + [(3, 4)] * (len(training) - 3)
+    assert "on 18 labels" in training[3][0]
+    # Three trials of three epochs, and label propagation's steps.
+    assert {(done, total) for done, total in watch.done if total == 9} >= {(3, 9), (6, 9), (9, 9)}
+    assert all(0 <= done <= total for done, total in watch.done)
 
 
 def test_the_library_prints_nothing(files, capfd):

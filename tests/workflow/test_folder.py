@@ -39,18 +39,27 @@ def refused(folder, *parts):
         assert part in str(raised.value)
 
 
-@pytest.mark.parametrize("methods", [("graphmix",), ("label-propagation",), ("fcn", "supervised")])
-def test_what_is_read_predicts_what_was_written(tmp_path, methods):
+@pytest.mark.parametrize(
+    ("methods", "held"),
+    [
+        (("graphmix",), {"graphmix-gpr", "graphmix-gpr-fcn"}),
+        (("label-propagation",), {"label-propagation"}),
+        (("fcn", "supervised"), {"fcn", "supervised-gpr", "supervised-sage"}),
+        (("logistic-regression", "random-forest"), {"logistic-regression", "random-forest"}),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_read_predicts_what_was_written(tmp_path, methods, held):
     nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
     written = fit_tables(tmp_path, nodes, edges, methods=methods, target_accuracy=0.8, coverage=0.7)
     read = load_model(tmp_path / "model")
     assert (read.mixture.method, read.mixture.classes) == (written.mixture.method, written.mixture.classes)
     assert (read.mixture.config, read.mixture.temperature) == (written.mixture.config, written.mixture.temperature)
     assert (read.target_accuracy, read.coverage, read.problem.columns) == (0.8, 0.7, written.problem.columns)
-    assert set(read.held) == set(methods) | ({"graphmix-fcn"} if "graphmix" in methods else set())
-    for method, held in read.held.items():
-        for name, values in vars(held).items():
-            np.testing.assert_array_equal(values, getattr(written.held[method], name))
+    assert set(read.held) == held | {"mixture"}
+    for candidate, predictions in read.held.items():
+        for name, values in vars(predictions).items():
+            np.testing.assert_array_equal(values, getattr(written.held[candidate], name))
     np.testing.assert_array_equal(
         read.mixture.probabilities(read.problem.learned), written.mixture.probabilities(written.problem.learned)
     )
@@ -98,7 +107,8 @@ def test_weights_of_another_fit_are_told_apart(model, fitted, tmp_path):
         (b'{"format": true}', "does not describe a model"),
         (b'{"format": "1"}', "does not describe a model"),
         (b'{"format": 0}', "does not describe a model"),
-        (b'{"format": 3}', "was written by a newer graphmix (format 3"),
+        (b'{"format": 4}', "was written by a newer graphmix (format 4"),
+        (b'{"format": 3}', "its SHA-256 differs"),
         (b'{"format": 2}', "its SHA-256 differs"),
         (b'{"format": 1}', "its SHA-256 differs"),
     ],

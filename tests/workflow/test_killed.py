@@ -4,22 +4,15 @@ import json
 import os
 import signal
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from command_line import graphmix, graphmix_signalled
-from graphmix.training import loop
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
-NODES = 150
-# Batches of one trial each, so that there are parts to go on with.
-OPTIONS = ["--trials", "6", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
-OPTIONS += ["--methods", "supervised,label-propagation,graphmix"]
-ONE_AT_A_TIME = """
-from graphmix.training import loop
-loop.trials_at_once = lambda graph, config, device: 1
-"""
+NODES = 60
+OPTIONS = ["--trials", "5", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
+OPTIONS += ["--methods", "label-propagation,supervised,logistic-regression"]
 
 
 def options(folder, out):
@@ -36,11 +29,8 @@ def result(folder):
         metrics.pop(name)
     for place in metrics["candidates"]:
         place.pop("seconds")
-    for name in [name for name in held if name.endswith(("results.json", "details.json"))]:
-        run = json.loads(held.pop(name))
-        run.pop("seconds", None)
-        held[name] = run
-    return held, metrics
+    # What a candidate predicted of held-out labels is kept with the seconds that it took.
+    return {name: content for name, content in held.items() if Path(name).name != "heldout.safetensors"}, metrics
 
 
 def files(out):
@@ -48,15 +38,8 @@ def files(out):
     return {Path(folder) / name for folder, _, names in os.walk(out) for name in names}
 
 
-def parts(out):
-    """How many batches or whole methods are trained."""
-    return sum(path.parent.name == "parts" and path.suffix == ".safetensors" for path in files(out)) + sum(
-        path.name == "results.json" for path in files(out)
-    )
-
-
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, one_at_a_time):
+def undisturbed(tmp_path_factory):
     """The tables, and the model that comes of them when nobody disturbs."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_nodes(folder / "nodes.csv", rows(NODES))
@@ -64,13 +47,6 @@ def undisturbed(tmp_path_factory, one_at_a_time):
     done = graphmix(*options(folder, folder / "model"))
     assert done.returncode == 0, done.stderr
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_at_a_time():
-    """Batches as in the processes that are killed: another size may round otherwise."""
-    with mock.patch.object(loop, "trials_at_once", return_value=1):
-        yield
 
 
 def go_on(folder, out):
@@ -81,20 +57,50 @@ def go_on(folder, out):
     (files, metrics), (expected, known) = result(out), result(folder / "model")
     assert [name for name in files | expected if files.get(name) != expected.get(name)] == []
     assert metrics == known
+    model = "heldout.safetensors"
+    assert (out / model).read_bytes() == (folder / "model" / model).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("written", "whole", "left"),
-    [(1, True, 1), (8, False, 1 + 1)],
-    ids=["after a part of the first network", "in the middle of a part of the second"],
-)
-def test_a_fit_killed_between_parts_goes_on(undisturbed, tmp_path, written, whole, left):
+MOMENTS = {
+    "in the middle of the second": ("supervised-gpr", 1, False, {"label-propagation": 1, "supervised-gpr": 0}),
+    "between the second and the third": ("supervised-gpr", 1, True, {"label-propagation": 1, "supervised-gpr": 1}),
+    "after a member's weights": ("supervised-gpr", 2, True, {"logistic-regression": 1, "supervised-gpr": 2}),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_fit_killed_between_candidates_goes_on(undisturbed, tmp_path, moment):
+    folder, written, whole, left = MOMENTS[moment]
     out = tmp_path / "model"
-    moment = {"send": signal.SIGKILL, "files": written, "whole": whole, "setup": ONE_AT_A_TIME}
-    killed = graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **moment)
+    given = {"send": signal.SIGKILL, "folder": folder, "files": written, "whole": whole}
+    killed = graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **given)
     assert killed.returncode == -signal.SIGKILL
-    # Six parts make a network, whose parts go when it is whole.
-    assert parts(out) == left
+    kept = [path.parent.name for path in files(out) if path.suffix == ".safetensors"]
+    assert {name: kept.count(name) for name in left} == left
     assert any(path.name.endswith(".part") for path in files(out)) == (not whole)
     assert not (out / "model.json").exists()
+    go_on(undisturbed, out)
+
+
+def test_a_fit_killed_while_the_model_is_written_goes_on(undisturbed, tmp_path):
+    out = tmp_path / "model"
+    # config.json, predictions.csv, metrics.json and one part of the model.
+    given = {"send": signal.SIGKILL, "folder": "model", "files": 4, "whole": True}
+    killed = graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **given)
+    assert killed.returncode == -signal.SIGKILL
+    assert (out / "metrics.json").exists()
+    assert not (out / "model.json").exists()
+    go_on(undisturbed, out)
+
+
+def test_damage_in_what_was_kept_is_one_sentence(undisturbed, tmp_path):
+    out = tmp_path / "model"
+    given = {"send": signal.SIGKILL, "folder": "logistic-regression", "files": 1, "whole": True}
+    graphmix_signalled(*options(undisturbed, out), cwd=tmp_path, **given)
+    path = out / "candidates" / "supervised-gpr" / "heldout.safetensors"
+    path.write_bytes(path.read_bytes()[:-7])
+    done = graphmix(*options(undisturbed, out), "--resume")
+    assert done.returncode == 2
+    assert "heldout.safetensors" in done.stderr
+    path.unlink()
     go_on(undisturbed, out)

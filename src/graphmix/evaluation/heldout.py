@@ -57,8 +57,9 @@ def pack_held(held: dict[str, HeldOut]) -> dict[str, Tensor]:
     some = next(iter(held.values()))
     packed = {"nodes": torch.from_numpy(some.nodes), "labels": torch.from_numpy(some.labels)}
     for name, predictions in held.items():
-        packed[f"{name}.probabilities"] = torch.from_numpy(predictions.probabilities)
-        packed[f"{name}.right"] = torch.from_numpy(predictions.right)
+        # Copies: two names may stand for the same predictions, and files hold no tensor twice.
+        packed[f"{name}.probabilities"] = torch.tensor(predictions.probabilities)
+        packed[f"{name}.right"] = torch.tensor(predictions.right)
     return packed
 
 

@@ -15,7 +15,7 @@ from graphmix.limits import Limits
 from graphmix.machine import is_out_of_memory
 from graphmix.results import formats
 from graphmix.results.describe import versions
-from graphmix.results.fit import FitMetrics
+from graphmix.results.fit import MIXTURE, FitMetrics
 from graphmix.results.reader import read_file
 from graphmix.results.writer import to_json
 from graphmix.storage.description import is_description, read_description
@@ -189,7 +189,8 @@ class TableModel:
         contents = {
             "weights.safetensors": tensor_bytes(mixture.tensors()),
             "graph.safetensors": tensor_bytes(problem.tensors()),
-            "heldout.safetensors": tensor_bytes(pack_held(self.held)),
+            # Models of one method, by older versions, have no other of that name.
+            "heldout.safetensors": tensor_bytes(pack_held(self.held | {MIXTURE: mixture.held})),
             "encoders.json": _json_bytes(problem.encoders_json()),
             "ids.json": _json_bytes(problem.ids_json()),
         }

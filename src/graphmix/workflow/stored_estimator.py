@@ -9,6 +9,9 @@ from graphmix.errors import RunError
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.parameters import config_parameters
 
+# Parameters of older versions that have no effect any more.
+_DROPPED = ("ties",)
+
 
 def describe_estimator(
     parameters: dict[str, Any], classes: NDArray[Any], feature_names: NDArray[Any] | None, seed: int
@@ -42,7 +45,11 @@ def stored_parameters(model: TableModel) -> dict[str, Any]:
     if model.estimator is None:
         return config_parameters(model.mixture.config, model.mixture.method)
     stored = model.estimator["parameters"]
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in stored.items()
+        if name not in _DROPPED
+    }
 
 
 def stored_classes(model: TableModel) -> NDArray[Any]:
