@@ -56,7 +56,7 @@ RUN = "The run"
         "epochs": "at most 400, fewer above 20,000 nodes",
         "hidden": "32, or 64 for many classes",
         "input_dropout": "0, or 0.2 with few features",
-        "learning_rate": "0.01, or 0.003 with few features",
+        "learning_rate": "0.01, or 0.005 with few features",
         "gamma": "1.0",
         "alpha": "1.0",
     },
