@@ -61,7 +61,7 @@ def page_values(contents: Contents, fitted: ModelFolder) -> dict[str, Any]:
         "nested": metrics.format > SINGLE_METHOD,
         "shares": say_shares(metrics),
         "candidates": [candidate_row(candidate, metrics) for candidate in metrics.candidates],
-        "columns": has_column(metrics),
+        "has": has_column(metrics),
         "charts": method_charts(metrics),
         "learning": say_learning(),
         "calibration": say_calibration(metrics),
