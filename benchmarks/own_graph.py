@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import graphmix
-from graphmix import Columns, FitOptions, Graph, Split, fit, load, load_model
+from graphmix import Columns, Config, FitOptions, Graph, Split, fit, load, load_model
 from graphmix.evaluation.calibration import (
     apply_temperature,
     conformal_sets,
@@ -38,11 +38,12 @@ from graphmix.experiments.records import source_commit
 from graphmix.results.describe import device_name, versions
 from graphmix.storage.files import write_json
 from graphmix.training.devices import choose_device
-from graphmix.workflow.candidates import usual_config
+from graphmix.workflow.members import Member
+from graphmix.workflow.plan import usual_config
 
 COVERAGE = 0.9
 COLUMNS = Columns(label="topic", split="split")
-METHODS = ("graphmix",)
+METHOD, BACKBONE = "graphmix", "gcn"
 Rows = list[dict[str, str]]
 
 
@@ -79,9 +80,7 @@ def same_split(options: argparse.Namespace) -> dict[str, Any]:
     ids, probabilities = stored["ids"], stored["probabilities"]
     members = [score(trial, ids, answers, stored["classes"]) for trial in stored["trials"]]
     graph, split = load("cora")
-    trained = fit(
-        graph, split, usual_config(graph, trials=options.trials, epochs=options.epochs), device=options.device
-    )
+    trained = fit(graph, split, config_of(graph, options), device=options.device)
     together = trained.predict_proba(graph).mean(dim=0).argmax(dim=1) == graph.y
     train = [percent(value) for value in trained.test_accuracy.tolist()]
     return {
@@ -118,8 +117,8 @@ def new_nodes(options: argparse.Namespace) -> dict[str, Any]:
             fit_tables(folder / "papers.csv", folder / "cites.csv", options, folder / "model")
             model = load_model(folder / "model")
             grown = model.problem.grow(folder / "new.csv", folder / "new_cites.csv")
-            probabilities = model.ensemble.probabilities(grown.graph)
-        returned = score(probabilities, grown.names["id"], judged, model.ensemble.classes)
+            probabilities = model.mixture.probabilities(grown.graph)
+        returned = score(probabilities, grown.names["id"], judged, model.mixture.classes)
         transductive = score(whole["probabilities"], whole["ids"], judged, whole["classes"])
         repeats.append({"judged": len(judged), "new": returned, "transductive": transductive})
     news, olds = ([repeat[name] for repeat in repeats] for name in ("new", "transductive"))
@@ -139,8 +138,7 @@ def calibration(options: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for dataset in ("cora", "citeseer", "pubmed"):
         graph, split = load(dataset)
-        config = usual_config(graph, trials=options.trials, epochs=options.epochs)
-        probabilities = fit(graph, split, config, device=options.device).predict_proba(graph)
+        probabilities = fit(graph, split, config_of(graph, options), device=options.device).predict_proba(graph)
         trials = [calibrate(trial.double().numpy(), graph, split) for trial in probabilities]
         results[dataset] = {
             "trials": trials,
@@ -167,20 +165,37 @@ def calibrate(probabilities: np.ndarray, graph: Graph, split: Split) -> dict[str
     }
 
 
+def config_of(graph: Graph, options: argparse.Namespace) -> Config:
+    """The hyperparameters of a fit of GraphMix(GCN); of equally good epochs the last."""
+    return usual_config(graph, METHOD, ties="last", **settings(options))
+
+
+def settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The hyperparameters that are given, not chosen by the size of the graph."""
+    return {"backbone": BACKBONE, "trials": options.trials, "epochs": options.epochs}
+
+
 def fit_tables(papers: Path, cites: Path, options: argparse.Namespace, folder: Path | None = None) -> dict[str, Any]:
-    """Fit only GraphMix, as the command does, and predict every paper."""
-    chosen = FitOptions(methods=METHODS, device=options.device)
-    numbers = {"trials": options.trials, "epochs": options.epochs}
-    model = graphmix.fit_tables(papers, cites, out=folder, columns=COLUMNS, options=chosen, **numbers)
-    ensemble, graph = model.ensemble, model.problem.learned
-    weights = [{name: weight[i : i + 1] for name, weight in ensemble.weights.items()} for i in range(options.trials)]
-    alone = [replace(ensemble, weights=each).probabilities(graph) for each in weights]
+    """Fit only GraphMix(GCN), as the command does, and predict every paper."""
+    chosen = FitOptions(methods=(METHOD,), device=options.device)
+    model = graphmix.fit_tables(papers, cites, out=folder, columns=COLUMNS, options=chosen, **settings(options))
+    mixture, graph = model.mixture, model.problem.learned
+    (member,) = mixture.members
     return {
         "ids": model.problem.ids,
-        "classes": ensemble.classes,
-        "probabilities": ensemble.probabilities(graph),
-        "trials": alone,
+        "classes": mixture.classes,
+        "probabilities": mixture.probabilities(graph),
+        "trials": [mixture.calibrate(each.probabilities(graph)) for each in networks(member)],
     }
+
+
+def networks(member: Member) -> list[Member]:
+    """Return each network of a member by itself."""
+    single = replace(member.config, trials=1)
+    return [
+        replace(member, config=single, tensors={name: weight[i : i + 1] for name, weight in member.tensors.items()})
+        for i in range(member.config.trials)
+    ]
 
 
 def score(probabilities: np.ndarray, ids: list[str], answers: dict[str, str], classes: tuple[str, ...]) -> float:

@@ -79,24 +79,6 @@ def calibration() -> str:
     return "\n".join(lines) + f"\n\nMeans over {trials} networks, each calibrated by itself. {_made(record)}"
 
 
-def folds() -> str:
-    """Calibration without a given split."""
-    record = _read("fold-calibration-h200.json")
-    names = ("held_out_accuracy", "accuracy", "confidence", "ece_before", "ece_after", "coverage")
-    names += ("kept", "kept_right")
-    lines = [
-        "| in percent | accuracy held out | accuracy | confidence | calibration error | after | coverage of 90 % sets "
-        "| not abstained | right of these |",
-        "|---" * 9 + "|",
-    ]
-    for dataset in ("cora", "citeseer", "pubmed"):
-        means = (record[dataset][f"{name}_mean"] for name in names)
-        shown = " | ".join("–" if mean is None else f"{mean:.1f}" for mean in means)
-        lines.append(f"| {dataset.capitalize()} | {shown} |")
-    repeats = len(record["cora"]["repeats"])
-    return "\n".join(lines) + f"\n\nMeans over {repeats} ways to deal the labels out. {_made(record)}"
-
-
 def advice() -> str:
     """Wrong labels found by advice, and accuracy gained."""
     record = _read("advise-cpu.json")
@@ -176,7 +158,6 @@ OWN_TABLES = {
     "same_split": same_split,
     "new_nodes": new_nodes,
     "calibration": calibration,
-    "folds": folds,
     "advice": advice,
     "large": large,
 }

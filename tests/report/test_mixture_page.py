@@ -47,6 +47,15 @@ def single(**changes: Any) -> dict[str, Any]:
     return {"chosen": only["method"], "candidates": [only]}
 
 
+def test_columns_of_the_tables_and_of_the_methods_have_a_table_each(folder: Path) -> None:
+    use = {"table": "papers.csv", "name": "year", "read_as": "number", "features": 3, "remark": "one cell missing"}
+    page = of(folder, columns=[use])
+    uses, methods = re.findall(r"<table.*?</table>", page[page.index("What became of every column") :], re.DOTALL)[:2]
+    assert all(word in uses for word in ("year", "number", "3", "one cell missing"))
+    assert ">Share<" in methods
+    assert "GPR-GNN" in methods
+
+
 def test_what_the_model_is_comes_first_and_its_lead_with_the_methods(folder: Path) -> None:
     page = shell(folder)
     said = (

@@ -47,7 +47,7 @@ def refused(folder, *parts):
         (("fcn", "supervised"), {"fcn", "supervised-gpr", "supervised-sage"}),
         (("logistic-regression", "random-forest"), {"logistic-regression", "random-forest"}),
     ],
-    ids=str,
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_is_read_predicts_what_was_written(tmp_path, methods, held):
     nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
