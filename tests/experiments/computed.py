@@ -47,7 +47,7 @@ def small(nodes: int = 60) -> tuple[Graph, Split]:
 def config(**changes: Any) -> Config:
     """A short run in which everything happens: the ramp, both kinds of step, dropout."""
     chosen = {"trials": 2, "epochs": 6, "rampup_start": 1, "rampup_end": 4, "learning_rate": 0.1, "hidden": 6}
-    return Config.for_dataset("", **(chosen | {"perturbations": 3, "heads": 2} | changes))
+    return Config.for_dataset("", **(chosen | {"perturbations": 3, "heads": 2, "target_every": 1} | changes))
 
 
 def links() -> tuple[Graph, Split]:
@@ -132,6 +132,7 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
     }
     cases |= {f"released {name}": partial(run, backbone=name, reading="released") for name in BACKBONES}
     cases |= {
+        "kept targets": partial(run, method="graphmix-steady", target_every=3),
         "released self-training": partial(run, method="self-training", reading="released"),
         "joint": partial(run, optimisation="joint", joint_weight=0.5),
         "predicts with the FCN": partial(run, predictor="fcn"),

@@ -77,7 +77,9 @@ def test_new_nodes_are_encoded_by_what_was_learned(fitted, tmp_path):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("methods", [("graphmix",), ("fcn",), ("label-propagation",)])
+@pytest.mark.parametrize(
+    "methods", [("graphmix",), ("fcn",), ("label-propagation",), ("logistic-regression", "supervised")]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("features", [{}, {"ignore": ("year", "venue", "title")}])
 def test_nodes_that_touch_nothing_change_nothing(tmp_path, methods, weighted, features):

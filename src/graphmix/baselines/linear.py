@@ -100,12 +100,12 @@ def check_unseen(unseen: Floats) -> None:
 def _spread(graph: Graph) -> Floats:
     """Return what each column of the rows is divided by, from all nodes: `[row width]`.
 
-    Columns of a table each get the same variance; of a reduced basis the columns of one hop are scaled together, which
-    keeps the strong directions strong. Either way the columns of each hop have a total variance of 1.
+    Columns of a table each get the same variance. Directions of a reduced basis, and indicators of categories, are scaled
+    together, hop by hop, which keeps what is strong strong. Either way each hop has a total variance of 1.
     """
     columns = graph.derived(Columns.learn)
     variance = graph.derived(columns.rows).var(axis=0, dtype=np.float64).reshape(1 + HOPS, -1)
-    total = variance.sum(axis=1, keepdims=True) if columns.reduced else variance * variance.shape[1]
+    total = variance.sum(axis=1, keepdims=True) if columns.alike else variance * variance.shape[1]
     # What does not vary, such as the means on a graph without edges, is left as it is.
     usual = np.where(total > 1e-12, total, 1.0)
     spread: Floats = np.sqrt(np.broadcast_to(usual, variance.shape).ravel())

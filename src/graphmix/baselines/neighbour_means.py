@@ -3,8 +3,9 @@
 With M the mean over neighbours, weighted by the edges, the row of a node is its row in [Z, MZ, M²Z]. Z holds the
 features, made comparable and few:
 
-- Dense columns are standardised over all nodes.
-- Sparse rows, such as bags of words, are scaled to length 1. A truncated singular value decomposition X ≈ U S Vᵀ over
+- Dense columns are standardised over all nodes. A few sparse columns, which are mostly indicators of categories, are
+  divided by one number, so that rare categories do not count most.
+- Many sparse columns are bags of words: their rows are scaled to length 1. A truncated singular value decomposition X ≈ U S Vᵀ over
   all nodes, labeled or not, then gives Z = XV = US. MX of a wide sparse X is nearly dense, and too large to write out.
 
 Dense columns that are too many are reduced in the same way.
@@ -39,8 +40,8 @@ class Columns:
     """How features become columns: learned from all nodes of one graph, applied to that graph or to another.
 
     Attributes:
-        shift: float32 `[features]`, the means that are subtracted; None for sparse features, whose rows are scaled.
-        scale: float32 `[features]`, the standard deviations that are divided by; None for sparse features.
+        shift: float32 `[features]`, the means that are subtracted; None for bags of words, whose rows are scaled.
+        scale: float32 `[features]`, what is divided by: standard deviations, or one number; None for bags of words.
         basis: float32 `[features, columns]`; None if the features, then dense, are the columns.
     """
 
@@ -52,17 +53,26 @@ class Columns:
     def learn(cls, graph: Graph) -> Self:
         """Learn the columns of a graph; `graph.derived(Columns.learn)` does it once."""
         x = _numbers(graph)
-        if not isinstance(x, np.ndarray):
+        if not isinstance(x, np.ndarray) and graph.num_features > _MOST_DENSE:
             return cls(None, None, _basis(_unit_rows(x)))
+        dense = x if isinstance(x, np.ndarray) else x.toarray()
         # Float64: a sum of many large float32 values loses digits.
-        shift = x.mean(axis=0, dtype=np.float64)
-        scale = x.std(axis=0, dtype=np.float64)
+        shift = dense.mean(axis=0, dtype=np.float64)
+        scale = dense.std(axis=0, dtype=np.float64)
+        if not isinstance(x, np.ndarray):
+            # Mostly zeros: indicators of categories. Each by itself, the rarest would count most.
+            scale[:] = np.sqrt((scale**2).mean())
         scale[scale <= 1e-6 * np.abs(shift)] = 1.0
         scale[scale == 0] = 1.0
         plain = cls(shift.astype(np.float32), scale.astype(np.float32), None)
         if graph.num_features <= _MOST_DENSE:
             return plain
         return cls(plain.shift, plain.scale, _basis(plain.of(graph)))
+
+    @property
+    def alike(self) -> bool:
+        """Whether the columns have the lengths that they should have, and are not to be standardised one by one."""
+        return self.reduced or (self.scale is not None and float(np.ptp(self.scale)) == 0)
 
     @property
     def reduced(self) -> bool:

@@ -15,6 +15,8 @@ from graphmix.cli.interrupts import command_begins
 _COLUMN = re.compile(r"""\{(['"])(?P<name>.*)\1: '(?P<kind>\w+)'\}|\[(['"])(?P<alone>.*)\4\]""")
 # A parameter in backticks, alone or with a value: `out`, `ignore_unknown=True`, `metric='macro-f1'`.
 _PARAMETER = re.compile(r"`([a-z_][a-z0-9_]*)(?:=([^`]+))?`")
+# Parameters that take several values, whose option takes one of them.
+_SINGLE = {"--features": "--feature"}
 
 _options: ContextVar[frozenset[str]] = ContextVar("_options", default=frozenset())
 _running: ContextVar[str] = ContextVar("_running", default="")
@@ -39,8 +41,8 @@ def translate(message: str, options: Collection[str]) -> str:
     def replace(found: re.Match[str]) -> str:
         name, value = found[1].replace("_", "-"), found[2]
         flag = f"--no-{name}" if value == "False" else f"--{name}"
-        # One option for each of several columns: `features` is --feature.
-        flag = flag if flag in options else flag.removesuffix("s")
+        # One option for each of several columns.
+        flag = _SINGLE.get(flag, flag)
         if flag not in options:
             return found[0]
         if value in (None, "True", "False"):

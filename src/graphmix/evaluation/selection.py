@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PARTS = 5
-# The average starts with so many candidates, the best alone; one is added for every ten labels.
+# The average starts with so many candidates, the best alone, but at most half; one is added for every ten labels.
 FIRST = 4
 LABELS_A_ROUND = 10
 MOST_ROUNDS = 50
@@ -107,7 +107,8 @@ def select_greedily(candidates: Mapping[str, Floats], labels: Ints, label_weight
     # The loss needs the probability of the label alone, and the mean of candidates is linear in it.
     own = np.stack([candidates[name][np.arange(len(labels)), labels] for name in names])
     counts = np.zeros(len(names))
-    counts[np.argsort(_label_loss(own, label_weights), kind="stable")[:FIRST]] = 1
+    first = min(FIRST, -(-len(names) // 2))
+    counts[np.argsort(_label_loss(own, label_weights), kind="stable")[:first]] = 1
     for _ in range(min(MOST_ROUNDS, -(-len(labels) // LABELS_A_ROUND))):
         mean = (counts @ own + own) / (counts.sum() + 1)
         counts[_label_loss(mean, label_weights).argmin()] += 1
