@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from graphmix.cli.outcome_table import outcome_table
-from graphmix.results.fit import FitMetrics
+from graphmix.results.fit import MIXTURE, FitMetrics
+from graphmix.results.names import candidate_title
 from graphmix.results.outcome import outcome_lines
 from graphmix.results.reader import parse
 from graphmix.results.recommendation import recommend
@@ -104,14 +105,15 @@ def advice() -> str:
 def large() -> str:
     """Seconds and memory of a large graph."""
     record = _read("fit-large-cpu.json")
-    metrics = record["metrics"]
-    seconds = metrics["seconds"]
+    metrics = parse(FitMetrics, record["metrics"], RESULTS / "fit-large-cpu.json")
+    seconds = metrics.seconds or {}
     lines = ["| stage | seconds |", "|---|---|", *(f"| {name} | {value:,.1f} |" for name, value in seconds.items())]
-    trained = ", ".join(f"{place['method']} {place['seconds']:,.0f}" for place in metrics["candidates"])
+    tried = [each for each in metrics.candidates if each.method != MIXTURE]
+    trained = ", ".join(f"{candidate_title(each, metrics)} {each.seconds:,.0f}" for each in tried)
     lines += [
         "",
-        f"Of the training: {trained} seconds ({metrics['trials']} trials × {metrics['epochs']} epochs). Peak memory "
-        f"{metrics['peak_memory_gib']:.1f} GiB. The predictions: {'; '.join(record['score'])}. {_made(record)}",
+        f"Of the training: {trained} seconds ({metrics.trials} trials). Peak memory "
+        f"{metrics.peak_memory_gib:.1f} GiB. The predictions: {'; '.join(record['score'])}. {_made(record)}",
     ]
     return "\n".join(lines)
 

@@ -27,6 +27,21 @@ def means() -> str:
     return "\n".join([*parts, _made(), ""])
 
 
+def losses() -> str:
+    """The mean held-out loss of every variant, by which the defaults were chosen."""
+    rows = _rows()
+    if not rows:
+        return MISSING
+    graphs = len({row["graph"] for row in rows})
+    lines = ["| held-out loss | graphs | 20 labels; counties 40 | 5 labels; counties 10 |", "|---|---|---|---|"]
+    for variant in dict.fromkeys(row["variant"] for row in rows):
+        own = [row for row in rows if row["variant"] == variant]
+        means = [statistics.fmean(_held_out(row) for row in own if _place(row, rows) == place) for place in (0, 1)]
+        count = len({row["graph"] for row in own})
+        lines.append(f"| {variant} | {count} of {graphs} | {means[0]:.3f} | {means[1]:.3f} |")
+    return "\n".join([*lines, ""])
+
+
 def draws() -> str:
     """Every draw of every variant on every graph."""
     rows = _rows()
@@ -88,6 +103,11 @@ def _mean(row: Row, chosen: str = "loss") -> float:
     return statistics.fmean(draw[chosen][_metric(row)] for draw in row["draws"])
 
 
+def _held_out(row: Row) -> float:
+    """The mean over the draws of the folds' loss at the epoch that it chooses."""
+    return statistics.fmean(draw["held_out"][0] for draw in row["draws"])
+
+
 def _rows() -> list[Row]:
     rows: list[Row] = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
     return rows
@@ -104,4 +124,4 @@ def _made() -> str:
     )
 
 
-STEADY_TABLES = {"steady_means": means, "steady_draws": draws}
+STEADY_TABLES = {"steady_means": means, "steady_losses": losses, "steady_draws": draws}

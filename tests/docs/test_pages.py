@@ -20,6 +20,7 @@ import typer
 import graphmix
 from graphmix.baselines import BASELINES
 from graphmix.cli.main import app
+from graphmix.cli.options import read
 from graphmix.data import resolve
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec
@@ -28,6 +29,7 @@ from graphmix.experiments.spec import load_spec
 pytest.importorskip("torch_geometric.nn")
 
 DOCS = Path(__file__).parents[2] / "docs"
+README = DOCS.parent / "README.md"
 ROOT = typer.main.get_command(app)
 QUICK = ("--trials 2", "--epochs 8", "--device cpu", "--no-report")
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$(?=(?:\n```text\n(.*?)^```$)?)", re.DOTALL | re.MULTILINE)
@@ -55,7 +57,7 @@ def blocks(page):
 
 
 def name(page):
-    return page.relative_to(DOCS).with_suffix("").as_posix()
+    return page.relative_to(DOCS.parent).with_suffix("").as_posix().removeprefix("docs/")
 
 
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != "design")
@@ -63,7 +65,7 @@ WITH_CODE = [page for page in PAGES if any(block.language == "python" for block 
 WITH_DATA = [page for page in WITH_CODE if any(block.needs_data for block in blocks(page))]
 COMMANDS = [
     pytest.param(words, id=f"{name(page)}: {' '.join(words)}")
-    for page in PAGES
+    for page in (*PAGES, README)
     for block in blocks(page)
     for words in block.commands
 ]
@@ -143,7 +145,7 @@ def test_a_command_is_one_that_there_is(words, apart):
     if words[0] in ("train", "select"):
         dataset = resolve(given["dataset"])
         assert dataset in graphmix.DATASETS or dataset.endswith(".npz")
-        config = {key: value for key, value in given.items() if key in graphmix.Config.__dataclass_fields__}
+        config = {key: read(key, value) for key, value in given.items() if key in graphmix.Config.__dataclass_fields__}
         if config.get("method") in BASELINES:
             del config["method"]
         graphmix.Config.for_dataset(dataset, **config)

@@ -62,8 +62,7 @@ def rows(path):
 def test_the_commands_of_the_page_run(data_root, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRAPHMIX_DATA", str(data_root))
     printed = walk(tmp_path, monkeypatch, capsys, "--epochs", "25", "--trials", "2")
-    assert "Mixture" in printed["fit"]
-    assert "Steady GraphMix(" in printed["fit"]
+    assert all(word in printed["fit"] for word in ("Mixture", "Label propagation", "GPR-GNN", "GraphSAGE"))
     assert "640 of them labeled" in printed["fit"]
     papers, predictions = rows("papers.csv"), rows("model/predictions.csv")
     assert [row["id"] for row in predictions] == [row["id"] for row in papers]
@@ -79,12 +78,12 @@ def test_the_commands_of_the_page_run(data_root, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_the_page_comes_to_what_training_in_python_does(data_root, tmp_path, monkeypatch, capsys):
+def test_the_page_is_no_worse_than_training_in_python(data_root, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRAPHMIX_DATA", str(data_root))
     printed = walk(tmp_path, monkeypatch, capsys)
     accuracy = float(re.search(r"right on (\d+\.\d)% of 1,000", printed["examples/score.py"])[1])
     graph, split = load("cora", data_root=data_root)
     trained = 100 * fit(graph, split, Config.for_dataset("cora", trials=5), device="cpu").test_accuracy.double()
-    # Two standard deviations of a network, and of what an ensemble gains.
-    assert abs(accuracy - trained.mean()) < 2 * max(0.5, trained.std()), (accuracy, trained)
+    # Two standard deviations of a network.
+    assert accuracy > trained.mean() - 2 * max(0.5, trained.std()), (accuracy, trained)
     assert torch.isfinite(trained).all()
