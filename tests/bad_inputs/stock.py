@@ -35,6 +35,9 @@ MODELS = (
     "old/model-folds",
     "old/model-links",
     "old/model-split",
+    "old/model2-networks",
+    "old/model2-links",
+    "old/model2-classifier",
     "old/classifier",
 )
 RUNS = ("run", "run-baseline", "demo", "old/run", "old/run-baseline", "demo/graphmix")

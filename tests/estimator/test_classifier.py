@@ -25,7 +25,7 @@ CANNOT_HOLD = {
 
 @parametrize_with_checks(
     # Of several methods one is quicker; test_auto.py runs a few of these checks with all of them.
-    [GraphMixClassifier(method="graphmix-steady", trials=1, epochs=10, learning_rate=0.2, device="cpu")],
+    [GraphMixClassifier(method="graphmix-steady", trials=1, epochs=30, learning_rate=0.2, device="cpu")],
     expected_failed_checks=lambda estimator: CANNOT_HOLD,
 )
 def test_scikit_learns_own_checks(estimator, check):

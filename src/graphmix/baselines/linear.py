@@ -100,7 +100,7 @@ def check_unseen(unseen: Floats) -> None:
 def _spread(graph: Graph) -> Floats:
     """Return what each column of the rows is divided by, from all nodes: `[row width]`.
 
-    Columns of a table each get the same variance. Directions of a reduced basis, and indicators of categories, are scaled
+    Columns of a table each get the same variance. Directions of a reduced basis and indicators of categories are scaled
     together, hop by hop, which keeps what is strong strong. Either way each hop has a total variance of 1.
     """
     columns = graph.derived(Columns.learn)

@@ -5,8 +5,9 @@ features, made comparable and few:
 
 - Dense columns are standardised over all nodes. A few sparse columns, which are mostly indicators of categories, are
   divided by one number, so that rare categories do not count most.
-- Many sparse columns are bags of words: their rows are scaled to length 1. A truncated singular value decomposition X ≈ U S Vᵀ over
-  all nodes, labeled or not, then gives Z = XV = US. MX of a wide sparse X is nearly dense, and too large to write out.
+- Many sparse columns are bags of words: their rows are scaled to length 1. A truncated singular value decomposition
+  X ≈ U S Vᵀ over all nodes, labeled or not, then gives Z = XV = US. MX of a wide sparse X is nearly dense, and too
+  large to write out.
 
 Dense columns that are too many are reduced in the same way.
 """

@@ -91,8 +91,8 @@ def describe(name: str, default: str | None = None, choices: tuple[str, ...] | N
     """Return the help of an option: symbol, meaning, choices and default.
 
     Example:
-        >>> describe("perturbations")
-        'K, dropout passes averaged into a predicted target (default: 10).'
+        >>> describe("rampup_before")
+        'Share of gamma that applies before the rise (default: 0.0, varies by reading).'
     """
     rules = HYPERPARAMETERS[name]
     meaning = f"{rules.symbol}, {rules.help[0].lower()}{rules.help[1:]}" if rules.symbol else rules.help
