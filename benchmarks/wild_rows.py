@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from wild_names import BY_CLASS, GRAPHS, OURS, TITLES
 
-RESULTS = Path(__file__).parent / "results" / "wild-h200.json"
+HERE = Path(__file__).parent / "results"
+# Where several have a row, the first counts: counties was run again after the models of tables had changed.
+RESULTS = (HERE / "wild-cpu.json", HERE / "wild-h200.json", HERE / "wild-h200-host.json")
+KEY = ("graph", "amount", "drawn", "draw", "system")
 ACCURACY, AUC = "accuracy", "roc_auc"
 
 
@@ -29,17 +32,18 @@ class Spread(NamedTuple):
 
 
 class Rows:
-    """The rows of a results file; any of them may be missing."""
+    """The rows of results files; any of them may be missing."""
 
-    def __init__(self, record: dict[str, Any]) -> None:
-        self.record = record
-        self.rows: list[dict[str, Any]] = record["rows"]
+    def __init__(self, *records: dict[str, Any]) -> None:
+        self.records = records
+        found = {tuple(row[name] for name in KEY): row for record in reversed(records) for row in record["rows"]}
+        self.rows: list[dict[str, Any]] = list(found.values())
 
     @classmethod
     def read(cls, path: Path | None = None) -> "Rows | None":
-        """Read the results file; None if there is none yet."""
-        path = RESULTS if path is None else path
-        return cls(json.loads(path.read_text())) if path.exists() else None
+        """Read one results file, or all; None if there is none yet."""
+        paths = [each for each in (RESULTS if path is None else (path,)) if each.exists()]
+        return cls(*(json.loads(each.read_text()) for each in paths)) if paths else None
 
     @property
     def graphs(self) -> list[str]:
@@ -110,9 +114,10 @@ class Rows:
 
     def made(self) -> str:
         """Where the figures come from."""
-        record = self.record
-        commits = dict.fromkeys(str(row["commit"])[:7] for row in self.rows)
-        return (
-            f"{record['device']}, {record['cores']} cores, torch {record['versions']['torch']}, commits "
-            f"{', '.join(commits)}; `{record['command']}`."
+        machines = dict.fromkeys(
+            f"{record['device']}, {record['cores']} cores, torch {record['versions']['torch']}"
+            for record in self.records
         )
+        commits = dict.fromkeys(str(row["commit"])[:7] for row in self.rows)
+        where = "; ".join(machines)
+        return f"{where}; commits {', '.join(sorted(commits))}; `{self.records[0]['command']}`."

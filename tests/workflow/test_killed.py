@@ -11,8 +11,8 @@ from command_line import graphmix, graphmix_signalled
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
 NODES = 60
-OPTIONS = ["--trials", "5", "--epochs", "6", "--hidden", "4", "--device", "cpu", "--no-report"]
-OPTIONS += ["--methods", "label-propagation,supervised,logistic-regression"]
+OPTIONS = ["--trials", "5", "--epochs", "30", "--hidden", "8", "--device", "cpu", "--no-report"]
+OPTIONS += ["--methods", "label-propagation,supervised,fcn", "--backbone", "gpr"]
 
 
 def options(folder, out):
@@ -63,8 +63,7 @@ def go_on(folder, out):
 
 MOMENTS = {
     "in the middle of the second": ("supervised-gpr", 1, False, {"label-propagation": 1, "supervised-gpr": 0}),
-    "between the second and the third": ("supervised-gpr", 1, True, {"label-propagation": 1, "supervised-gpr": 1}),
-    "after a member's weights": ("supervised-gpr", 2, True, {"logistic-regression": 1, "supervised-gpr": 2}),
+    "after a member's weights": ("supervised-gpr", 2, True, {"fcn": 1, "supervised-gpr": 2}),
 }
 
 
