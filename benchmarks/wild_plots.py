@@ -16,7 +16,7 @@ import matplotlib
 
 from graphmix.storage.files import write_bytes
 from wild_names import ANY, BY_CLASS, FEW, MANY, OURS, TITLES, labels_a_class
-from wild_rows import AUC, RESULTS, Rows, Setting
+from wild_rows import AUC, Rows, Setting
 from wild_tables import PLOTS
 
 OWN_COLOUR, PEER_COLOUR, GRID = "#c2410c", "#475569", "#e2e8f0"
@@ -28,7 +28,7 @@ SIZE = (9.0, 3.6)
 def main() -> None:
     """Draw every graph of the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, nargs="?", default=RESULTS)
+    parser.add_argument("results", type=Path, nargs="?", default=None)
     parser.add_argument("--out", type=Path, default=PLOTS)
     options = parser.parse_args()
     rows = Rows.read(options.results)

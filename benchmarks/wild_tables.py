@@ -1,12 +1,13 @@
 """The tables of docs/wild.md, from the results file of wild.py."""
 
+import json
 import statistics
 from collections.abc import Callable
 from pathlib import Path
 
 from wild_checks import AUC, BALANCED, ERROR, WORDS, beside, checks, kept_accuracy, losses, said
 from wild_names import ANY, BY_CLASS, FEW, GRAPHS, MANY, OURS, TITLES, labels_a_class
-from wild_rows import ACCURACY, Rows, Setting
+from wild_rows import ACCURACY, HERE, Rows, Setting
 
 PLOTS = Path(__file__).parents[1] / "docs" / "_static" / "wild"
 MISSING = "Not measured yet: `python benchmarks/wild.py --out benchmarks/results/wild-h200.json`.\n"
@@ -141,6 +142,24 @@ def from_rows(write: Callable[[Rows], str]) -> Callable[[], str]:
     return block
 
 
+TIMES = HERE / "wild-times-cpu.json"
+
+
+def times(_: Rows) -> str:
+    """How long `graphmix fit` takes from two files to predictions and a report."""
+    record = json.loads(TIMES.read_text())
+    lines = ["| graph | labels a class | seconds | allowed | accuracy (%) |", "|---" * 5 + "|"]
+    for row in record["rows"]:
+        lines.append(
+            f"| {row['graph']} | {row['per_class']} | {row['seconds']:.0f} | {row['allowed']} | {row['accuracy']:.1f} |"
+        )
+    where = (
+        f"{record['device']}, {record['cores']} cores, torch {record['versions']['torch']}, commit {record['commit']}"
+    )
+    lines += ["", f"From two CSV files to predictions and a report, one draw each. {where}; `{record['command']}`."]
+    return "\n".join(lines) + "\n"
+
+
 WILD_TABLES = {
-    f"wild_{write.__name__}": from_rows(write) for write in (suite, goals, lost, certainty, mixtures, graphs)
+    f"wild_{write.__name__}": from_rows(write) for write in (suite, goals, lost, certainty, mixtures, graphs, times)
 }

@@ -117,7 +117,7 @@ def test_every_block_is_written_from_part_of_the_results(wild, rows):
 
 
 def test_without_results_the_page_says_so(wild, monkeypatch, tmp_path):
-    monkeypatch.setattr(wild.rows, "RESULTS", tmp_path / "none.json")
+    monkeypatch.setattr(wild.rows, "RESULTS", (tmp_path / "none.json",))
     assert {block() for block in wild.tables.WILD_TABLES.values()} == {wild.tables.MISSING}
 
 
