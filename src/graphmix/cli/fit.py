@@ -25,7 +25,7 @@ from graphmix.tables.kinds import KINDS
 from graphmix.training.config import AUTO, Config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.options import FitOptions
+from graphmix.workflow.options import FitOptions, check_backbone
 from graphmix.workflow.places import check_predictions
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ def fit(
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.
+    check_backbone(settings["backbone"])
     Config(**{name: value for name, value in settings.items() if value not in (None, AUTO)})
     # Imported here: pyarrow and torch take seconds to import.
     with busy("starting"):

@@ -47,7 +47,7 @@ class CandidateResult:
         behind: how many points the model is ahead, and the ends of the 95 % interval; None for the model itself.
         certain: whether that is significant; None for the model.
         backbone: its network; None if it has none, and for the mixture.
-        share: its share in the mixture, in percent; None for the mixture, or where there is none.
+        share: its share in the mixture, in percent; None for the mixture itself, and if one method was tried alone.
         log_loss: the mean negative log-likelihood of the held-out labels.
         epochs: how many epochs its networks are trained for; None if it has none.
         curve: how its networks did on held-out labels as they trained.

@@ -70,10 +70,12 @@ def _compare(metrics: FitMetrics, others: list[CandidateResult]) -> str:
         noise = "is more than noise" if best.certain else "may be noise"
         return f"{alone}: the {model}'s lead of {mean:.1f} {unit} ({say_range(low, high)}) {noise}."
     better = f"{alone}, {-mean:.1f} {unit} more than the {model} ({say_range(-high, -low)})."
+    # The best of several was picked after looking, so an interval for one comparison claims too much.
+    luck = f"of {len(others)} methods, one is often ahead by luck" if len(others) > 2 else ""
     if best.certain:
-        return f"{better} That is more than noise.{_probabilities(metrics, best)}"
-    luck = f": of {len(others)} methods, one is often ahead by luck" if len(others) > 2 else ""
-    return f"{better} That may be noise{luck}.{_probabilities(metrics, best)}"
+        but = f", if it were the only comparison; but {luck}" if luck else ""
+        return f"{better} That is more than noise{but}.{_probabilities(metrics, best)}"
+    return f"{better} That may be noise{f': {luck}' if luck else ''}.{_probabilities(metrics, best)}"
 
 
 def _model(metrics: FitMetrics) -> str:

@@ -51,7 +51,7 @@ class Dates(NamedTuple):
         days: float64 `[rows]`, days since 1970 in UTC; NaN where a cell is missing or not a date.
         wrong: the rows whose cell is neither missing nor a date.
         filled: how many cells are not missing.
-        form: how the dates are written, one of `FORMS`; "" if they are none.
+        form: how the dates are written, one of `FORMS`; "" if the cells are not dates.
         doubt: what the user should know about the form, or "".
     """
 
@@ -208,7 +208,7 @@ def _month(text: Any) -> NDArray[np.float64]:
 
 
 def _number(text: Any, default: float = 0) -> NDArray[np.float64]:
-    """Return digits as numbers; the default where there are none."""
+    """Return digits as numbers; a cell without digits gives the default."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

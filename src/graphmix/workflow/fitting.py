@@ -23,7 +23,7 @@ from graphmix.workflow.columns import Columns
 from graphmix.workflow.folder import CANDIDATES, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
-from graphmix.workflow.options import FitOptions
+from graphmix.workflow.options import FitOptions, check_backbone
 from graphmix.workflow.outcome import Outcome, find_mixture
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import NOTED, check_predictions, write_predictions
@@ -261,6 +261,7 @@ def _check_settings(settings: dict[str, Any]) -> None:
         if name not in known:
             hint = "; `options` chooses the methods" if name == "method" else f"; there are {', '.join(known)}"
             raise ConfigError(f"there is no hyperparameter {name!r}{hint}")
+    check_backbone(settings.get("backbone"))
     # The number of epochs follows from the graph if it is not given.
     given = {name: value for name, value in settings.items() if value is not None and value != AUTO}
     check_runs(Config(**{"epochs": 1} | given))

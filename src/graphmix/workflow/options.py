@@ -8,6 +8,8 @@ from typing import Any
 
 from graphmix.errors import ConfigError
 from graphmix.limits import USUAL, Limits
+from graphmix.models.registry import BACKBONES
+from graphmix.training.config import AUTO
 from graphmix.training.methods import fit_methods, possible_in_fits
 
 CANDIDATES = possible_in_fits()
@@ -81,6 +83,12 @@ def check_shares(**shares: float) -> None:
     for name, value in shares.items():
         if not 0 < value < 1:
             raise ConfigError(f"`{name}` must be above 0 and below 1, not {value}")
+
+
+def check_backbone(name: str | None) -> None:
+    """Raise ConfigError unless a network exists, or is "auto" or None, which leave the choice to held-out labels."""
+    if name not in (None, AUTO, *BACKBONES):
+        raise ConfigError(f"`backbone` must be one of {', '.join((AUTO, *BACKBONES))}, not {name!r}")
 
 
 def check_methods(methods: Sequence[str]) -> tuple[str, ...]:
