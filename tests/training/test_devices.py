@@ -31,6 +31,12 @@ def test_memory_limits_a_batch():
     assert cpu_batch(100, PUBMED, 4, most=1) == 1
 
 
+def test_features_without_dropout_do_not_limit_a_batch():
+    assert cpu_batch(5, PUBMED, 2, most=1000) == 1
+    assert cpu_batch(5, PUBMED, 2, most=1000, own=TINY) == 3  # a batch a core
+    assert cpu_batch(5, PUBMED, 2, most=1000, own=PUBMED) == 1
+
+
 def test_no_core_waits_for_another_batch():
     for trials in range(1, 120):
         size = cpu_batch(trials, CORA, 4, most=1000)

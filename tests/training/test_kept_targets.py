@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 from torch.testing import assert_close
 
-from graphmix import Config, ConfigError, Graph, Split, Streams, Task, build_model, synthetic
+from graphmix import Config, ConfigError, Graph, Split, Streams, Task, build_model, step_loss, synthetic
 from graphmix.method import cross_entropy
 from graphmix.streams import Purpose
 from graphmix.training import Moment, predict_targets
@@ -160,3 +160,30 @@ def test_with_dropout_of_the_input_all_rows_are_read():
     damaged = replace(task, labeled_rows=(torch.zeros(11, 7), task.labeled_rows[1]))
     found = label_mixup_loss(model, task, config, streams, 3)
     assert torch.equal(label_mixup_loss(model, damaged, config, streams, 3), found)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_alone_need_labeled_rows_alone(sparse):
+    graph, split = labeled_by_trial(sparse)
+    choices = {"input_dropout": 0.0, "bias": True, "trials": 3, "epochs": 9, "hidden": 5}
+    config = Config.for_dataset("", method="fcn", hidden_dropout=0.0, **choices)
+    task, streams = Task.build(graph, split, config), Streams.from_seeds(range(3))
+    model = build_model(task, config, streams)
+    full = cross_entropy(task.labeled.of(model(task.x, task.null)), task.targets, task.labeled.weight)
+    assert_close(step_loss(model, task, config, streams, 3), full)
+
+
+def test_a_trial_of_features_alone_does_not_depend_on_labels_of_other_trials():
+    graph, split = labeled_by_trial(False)
+    choices = {"input_dropout": 0.0, "hidden_dropout": 0.4, "epochs": 9, "hidden": 5}
+    config = Config.for_dataset("", method="fcn", trials=3, **choices)
+    task, streams = Task.build(graph, split, config), Streams.from_seeds(range(3))
+    model = build_model(task, config, streams)
+    together = step_loss(model, task, config, streams, 3)
+    assert not torch.equal(together, step_loss(model, task, config, streams, 4))
+    for trial in range(3):
+        one = torch.tensor([trial])
+        masks = (mask[one] for mask in (split.train, split.val, split.test))
+        own = Task.build(graph, Split.build(*masks), replace(config, trials=1))
+        alone = step_loss(model.select(one), own, replace(config, trials=1), streams.select(one), 3)
+        assert_close(alone[0], together[trial])

@@ -80,18 +80,21 @@ def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
     if device.type == "cuda":
         return min(fitting, config.trials)
     workers = torch.get_num_threads()
-    return cpu_batch(config.trials, _entries(graph, config), workers, max(1, fitting // workers))
+    return cpu_batch(
+        config.trials, _entries(graph, config), workers, max(1, fitting // workers), _own_entries(graph, config)
+    )
 
 
-def cpu_batch(trials: int, entries: int, workers: int, most: int) -> int:
-    """Return the size of a batch when trials of so many entries each are divided among the cores.
+def cpu_batch(trials: int, entries: int, workers: int, most: int, own: int | None = None) -> int:
+    """Return the size of a batch when trials that read so many entries each are divided among the cores.
 
-    A batch has at most `_CPU_ENTRIES` entries and `most` trials. Cores share the work only if each gets half as many
-    entries: with fewer, the time in Python, which cores cannot share, exceeds the time in torch. No core is idle while
-    another has two batches.
+    A batch has at most `_CPU_ENTRIES` entries of its trials' own, by default all that they read, and `most` trials.
+    Cores share the work only if each gets half as many entries: with fewer, the time in Python, which cores cannot
+    share, exceeds the time in torch. No core is idle while another has two batches.
     """
-    total = trials * entries
-    batches = max(-(-total // _CPU_ENTRIES), -(-trials // most), min(workers, 2 * total // _CPU_ENTRIES), 1)
+    copied = trials * (entries if own is None else own)
+    shared = min(workers, 2 * trials * entries // _CPU_ENTRIES)
+    batches = max(-(-copied // _CPU_ENTRIES), -(-trials // most), shared, 1)
     if batches > 1:
         batches = -(-batches // workers) * workers
     return -(-trials // batches)
@@ -161,3 +164,8 @@ def _entries(graph: Graph, config: Config) -> int:
     if isinstance(graph.x, SparseMatrix) and _stays_sparse(graph, config):
         features = graph.x.nonzeros
     return max(features, _footprint(graph, config).entries)
+
+
+def _own_entries(graph: Graph, config: Config) -> int:
+    """Return the entries that every trial has for itself: all it reads, but features without dropout are shared."""
+    return _footprint(graph, config).entries if config.input_dropout == 0 else _entries(graph, config)

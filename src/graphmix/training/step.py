@@ -20,7 +20,7 @@ from graphmix.method import (
     softmax,
 )
 from graphmix.models import Backbone
-from graphmix.sparse import distinct_rows
+from graphmix.sparse import SparseMatrix, distinct_rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import passes_at_once
@@ -164,15 +164,29 @@ def steady_loss(model: Backbone, task: Task, config: Config, streams: Streams, m
 
 
 def label_mixup_loss(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Tensor:
-    """L_supervised, manifold mixup of the labeled nodes by the FCN: `[trials]`.
-
-    The FCN is node-wise, so without dropout of the input, which belongs to places in the features, only rows of nodes
-    that have a label in some trial are read.
-    """
+    """L_supervised, manifold mixup of the labeled nodes by the FCN: `[trials]`."""
     noise, mixing = (streams.at(purpose, epoch) for purpose in (Purpose.FCN_DROPOUT, Purpose.MIXING_LABELED))
-    x, nodes = task.labeled_rows if model.reads_rows and model.input_dropout == 0 else (task.x, task.labeled)
+    x, nodes = _labeled_rows(model, task)
     hidden = model.encode(x, task.null, noise)
     return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), LOSSES[config.fcn_loss])
+
+
+def _labeled_rows(model: Backbone, task: Task) -> tuple[SparseMatrix | Tensor, Picks]:
+    """Return the features that the FCN reads for a loss on labels alone, and where the labeled nodes are among them.
+
+    The FCN is node-wise, so without dropout of the input, which belongs to places in the features, these are the rows
+    of nodes that have a label in some trial.
+    """
+    return task.labeled_rows if model.reads_rows and model.input_dropout == 0 else (task.x, task.labeled)
+
+
+def _label_loss_of_rows(model: Backbone, task: Task, streams: Streams, epoch: int | Tensor) -> Tensor:
+    """ℓ(f(X_l), Y_l) of the FCN, which reads labeled rows alone: `[trials]`."""
+    noise = streams.at(Purpose.FCN_DROPOUT, epoch)
+    x, nodes = task.labeled_rows
+    # Which rows there are depends on other trials; hidden states of the trial's own labels do not.
+    hidden = nodes.of(model.encode(x, task.null, noise))
+    return cross_entropy(model.decode(hidden, task.null, noise), task.targets, nodes.weight)
 
 
 def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
@@ -184,6 +198,8 @@ def self_training_loss(model: Backbone, task: Task, config: Config, streams: Str
     epoch = moment.epoch
     if config.trains_gnn:
         logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, epoch))
+    elif not config.predicts_targets and model.reads_rows and model.input_dropout == 0:
+        return _label_loss_of_rows(model, task, streams, epoch)
     else:
         logits = model(task.x, task.null, streams.at(Purpose.FCN_DROPOUT, epoch))
     supervised = cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
