@@ -29,6 +29,7 @@ from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
+from page_tables import PAGE_TABLES
 from results_page import commit_of, page, read_records, signed, verdict
 from settings_table import SETTINGS_TABLES
 from steady_table import STEADY_TABLES
@@ -60,6 +61,7 @@ def main() -> None:
         STEADY_PAGE: render(STEADY_PAGE.read_text(), STEADY_TABLES),
         WILD_PAGE: render(WILD_PAGE.read_text(), WILD_TABLES),
         RESULTS_PAGE: page(),
+        **{path: render(path.read_text(), tables) for path, tables in PAGE_TABLES.items()},
     }
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""
