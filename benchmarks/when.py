@@ -2,9 +2,9 @@
 
     python benchmarks/when.py --out benchmarks/results/when-cpu.json
 
-Graphs of `graphmix.synthetic`, four equal classes. One thing varies at a time, all else is as in BASE. Every method gets
-the same labels, a few of each class, and no others: epochs are chosen by folds of them. All other nodes are test nodes.
-About six minutes on one thread of a CPU; settings that the file holds already are not run again.
+Graphs of `graphmix.synthetic`, four equal classes. One thing varies at a time, all else is as in BASE. Every method
+gets the same labels, a few of each class, and no others: epochs are chosen by folds of them. All other nodes are test
+nodes. About seven minutes on one thread of a CPU; what the file holds already is not run again.
 """
 
 import argparse
