@@ -133,8 +133,8 @@ def _made(record: Record) -> str:
     base = ", ".join(f"{VARIED[name]} {_value(name, value)}" for name, value in record["base"].items())
     return (
         f"Accuracy in percent on all nodes without a label: means ± standard deviations over {record['draws']} "
-        f"generated graphs of {record['nodes']} nodes in four equal classes, the best mean in bold. Where nothing else is said: "
-        f"{base}. {record['device']}, {record['threads']} thread, torch {record['versions']['torch']}, "
+        f"generated graphs of {record['nodes']} nodes in four equal classes, the best mean in bold. Where nothing else "
+        f"is said: {base}. {record['device']}, {record['threads']} thread, torch {record['versions']['torch']}, "
         f"{commit_of(record['commit'])}; `{record['command']}`.\n"
     )
 

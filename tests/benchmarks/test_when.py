@@ -60,7 +60,7 @@ def test_only_the_training_labels_are_given(modules, monkeypatch):
     assert given == [12]
     # Labels that it was given do not count.
     assert found["accuracy"] == 0
-    assert 0.6 < found["edges_within_a_class"] < 0.8
+    assert 0.5 < found["edges_within_a_class"] < 0.9
 
 
 def test_a_table_has_means_and_the_best_is_bold(tables):
