@@ -34,7 +34,7 @@ LAYERS = {
     "lazy": ("imports on first use", GROUND),
     "limits": ("sizes", GROUND),
     "files": ("writes", GROUND),
-    "machine": ("memory", GROUND),
+    "machine": ("RAM", GROUND),
     "text": ("text in messages", GROUND),
     "distribution": ("name, version, extras", GROUND),
     "errors": ("what may be raised", GROUND),
@@ -58,8 +58,8 @@ def draw(rows: list[list[str]]) -> str:
     """Return the picture: a box for each layer, and an arrow down for "imports"."""
     height = len(rows) * (ROW + GAP) + GAP
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-size="13" '
-        'font-family="system-ui, sans-serif">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        'role="img" font-size="13" font-family="system-ui, sans-serif">',
         "<title>The layers of graphmix: each imports only from those below it</title>",
         f'<path d="M11 {GAP} V{height - 12} M5 {height - 22} l6 10 l6 -10" fill="none" stroke="#888888" '
         'stroke-width="2"/>',
