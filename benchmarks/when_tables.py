@@ -81,7 +81,8 @@ def held_out() -> str:
         above = [hidden - held for hidden, held in pairs]
         lines.append(
             f"- {LABELS[setting.amount]} labels of each class (counties: twice as many): "
-            f"{statistics.fmean(above):+.1f} points on the mean of {len(above)} fits, with a standard deviation of {statistics.stdev(above):.1f}; "
+            f"{statistics.fmean(above):+.1f} points on the mean of {len(above)} fits, "
+            f"with a standard deviation of {statistics.stdev(above):.1f}; "
             f"higher in {sum(each > 0 for each in above)} of them."
         )
     return "\n".join([*lines, "", rows.made(), ""])
