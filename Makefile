@@ -53,8 +53,10 @@ docs: $(READY)  ## the documentation site, in build/docs
 	$(BIN)/python -m sphinx -W -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-results: $(READY)  ## rewrite the tables, plots and docs/results.md from the results files
+results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the results files
 	$(BIN)/python benchmarks/wild_plots.py
+	$(BIN)/python benchmarks/front_picture.py
+	$(BIN)/python benchmarks/tsne_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
