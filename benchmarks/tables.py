@@ -1,4 +1,4 @@
-"""Write the README's tables, docs/results.md and the tables of docs/reproduction.md from the results files.
+"""Write the README's tables, the pages of docs/results/ and the tables of other pages from the results files.
 
     python benchmarks/tables.py          rewrite what differs
     python benchmarks/tables.py --check  only report whether something differs
@@ -6,8 +6,8 @@
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
 docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md, in steady_table.py for
-docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md and the README; docs/results.md is written whole
-(results_page.py).
+docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md, the README and docs/index.md; the pages of
+docs/results/ are written whole (results_overview.py).
 """
 
 import argparse
@@ -29,14 +29,17 @@ from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
-from results_page import commit_of, page, read_records, signed, verdict
+from page_tables import PAGE_TABLES
+from results_overview import came_out, pages
+from results_page import commit_of, read_records, signed, verdict
 from settings_table import SETTINGS_TABLES
 from steady_table import STEADY_TABLES
 from wild_tables import WILD_TABLES
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-RESULTS_PAGE = HERE.parent / "docs" / "results.md"
+RESULTS_PAGES = HERE.parent / "docs" / "results"
+FRONT_PAGE = HERE.parent / "docs" / "index.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
 THREAT_PAGE = HERE.parent / "docs" / "threat-model.md"
@@ -59,8 +62,10 @@ def main() -> None:
         SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         STEADY_PAGE: render(STEADY_PAGE.read_text(), STEADY_TABLES),
         WILD_PAGE: render(WILD_PAGE.read_text(), WILD_TABLES),
-        RESULTS_PAGE: page(),
+        **{path: render(path.read_text(), tables) for path, tables in PAGE_TABLES.items()},
+        FRONT_PAGE: render(FRONT_PAGE.read_text(), WILD_TABLES),
     }
+    written |= {RESULTS_PAGES / name: text for name, text in pages().items()}
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""
         if new != old and options.check:
@@ -116,9 +121,7 @@ def tallies() -> str:
     records = read_records()
     for record in records:
         if record.kind == "table":
-            missing = sum(cell.status == "to do" for cell in record.cells)
-            rest = f"; {missing} not run" if missing else ""
-            lines.append(f"| [{record.title}](docs/results.md) | {record.source} | {tally([record])}{rest} |")
+            lines.append(f"| [{record.title}](docs/results/{record.name}.md) | {record.source} | {came_out(record)} |")
     lines += ["", f"Cells that stand in two tables counted once: {tally(records)}."]
     return "\n".join(lines) + "\n"
 

@@ -6,9 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wild_checks import AUC, BALANCED, ERROR, WORDS, beside, checks, kept_accuracy, losses, said
-from wild_names import ANY, BY_CLASS, FEW, GRAPHS, MANY, OURS, TITLES, labels_a_class
+from wild_names import (
+    ANY,
+    BY_CLASS,
+    COUNTIES,
+    COUNTIES_LABELS,
+    FEW,
+    GRAPHS,
+    LABELS,
+    MANY,
+    OURS,
+    TITLES,
+    labels_a_class,
+)
 from wild_rows import ACCURACY, HERE, Lead, Rows, Setting
 
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 PLOTS = Path(__file__).parents[1] / "docs" / "_static" / "wild"
 MISSING = "Not measured yet: `python benchmarks/wild.py --out benchmarks/results/wild-h200.json`.\n"
 SETTINGS = tuple(Setting(amount, drawn) for drawn in (BY_CLASS, ANY) for amount in (MANY, FEW))
@@ -39,6 +52,23 @@ def _lead(lead: Lead | None) -> str:
     ours, theirs = f"{lead.ours:.1f}", f"{lead.peer:.1f}"
     return (
         f"{theirs} | **{ours}** | {lead.graphs}" if lead.ours > lead.peer else f"**{theirs}** | {ours} | {lead.graphs}"
+    )
+
+
+def front(rows: Rows) -> str:
+    """What the picture of the front page shows, and on how many graphs `fit` is ahead."""
+    setting = Setting(MANY)
+    found = {graph: rows.behind(ACCURACY, graph, setting) for graph in rows.graphs}
+    behind = {graph: pair for graph, pair in found.items() if pair is not None}
+    lost = [f"{graph} ({TITLES[peer]}, by {ahead:.1f} points)" for graph, (peer, ahead) in behind.items() if ahead > 0]
+    most = max((len(rows.values(ACCURACY, graph, setting, OURS)) for graph in behind), default=0)
+    others = NUMBERS[len(rows.peers)]
+    rest = f" Another method is more accurate on {' and '.join(lost)}." if lost else ""
+    return (
+        f"`graphmix fit` with its defaults and {others} other methods, with {LABELS[MANY]} labels a class "
+        f"({COUNTIES}: {COUNTIES_LABELS[MANY]}), each dot the mean of up to {NUMBERS[most]} draws. "
+        f"`fit` is the most accurate on {len(behind) - len(lost)} of {len(behind)} graphs.{rest} "
+        f"[Every graph, every method, and fewer labels](wild.md).\n\n{rows.made()}\n"
     )
 
 
@@ -167,5 +197,6 @@ def times(_: Rows) -> str:
 
 
 WILD_TABLES = {
-    f"wild_{write.__name__}": from_rows(write) for write in (suite, goals, lost, certainty, mixtures, graphs, times)
+    f"wild_{write.__name__}": from_rows(write)
+    for write in (suite, front, goals, lost, certainty, mixtures, graphs, times)
 }

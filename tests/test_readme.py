@@ -70,7 +70,7 @@ def test_the_tables_are_made_from_the_results():
 def tables(monkeypatch):
     monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     yield importlib.import_module("tables")
-    for name in ("tables", "findings", "own_tables", "results_page", "settings_table"):
+    for name in ("tables", "findings", "own_tables", "results_overview", "results_page", "settings_table"):
         sys.modules.pop(name, None)
 
 
@@ -93,6 +93,10 @@ def worse(value):
     return changed | ({"word": "lower"} if "word" in changed else {})
 
 
+def every_page(tables):
+    return "\n".join(tables.pages().values())
+
+
 def test_a_changed_result_would_be_noticed(tables, monkeypatch):
     import findings
 
@@ -100,13 +104,13 @@ def test_a_changed_result_would_be_noticed(tables, monkeypatch):
     for name in ("cora_score", "cora_folds"):
         del every[name]  # lines as they were printed
     shown = {name: table() for name, table in every.items()}
-    whole = tables.page()
+    whole = every_page(tables)
     real = json.loads
     monkeypatch.setattr(json, "loads", lambda text, **options: worse(real(text, **options)))
     for name, table in every.items():
         assert table() != shown[name], name
     # Line by line: every number of the page changes, and its words stay.
-    lines = list(zip(whole.splitlines(), tables.page().splitlines(), strict=True))
+    lines = list(zip(whole.splitlines(), every_page(tables).splitlines(), strict=True))
     tabled = [(one, two) for one, two in lines if one.startswith("|") and re.search(r"\d\s± ?|-0\.\d{3}", one)]
     quoted = [one for one, two in tabled if one == two]
     assert len(tabled) > 100
