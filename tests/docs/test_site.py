@@ -163,3 +163,11 @@ def test_hidden_states_stand_side_by_side(open_page: Open) -> None:
         f"{name}-dark.png" for name in ("cora", "citeseer", "pubmed")
     ]
     assert all("GCN and of GraphMix(GCN)" in image.get_attribute("alt") for image in shown)
+
+
+def test_the_picture_follows_the_theme_that_a_reader_chooses(open_page: Open) -> None:
+    page = open_page("index.html", DESK, "light")
+    for theme in ("dark", "light", "dark"):
+        page.evaluate("(theme) => { document.body.dataset.theme = theme; }", theme)
+        shown = [image.get_attribute("src") for image in page.locator("article img").all() if image.is_visible()]
+        assert [path.split("/")[-1] for path in shown] == [f"front-{theme}.svg"]
