@@ -12,6 +12,8 @@ from graphmix.text import counted
 
 RESULTS = Path(__file__).parents[1] / "results"
 TSNE = Path(__file__).parents[1] / "docs" / "_static" / "t-sne"
+# The methods whose hidden states are shown side by side.
+ROWS = ("GCN", "GraphMix(GCN)")
 METRICS = {"test_accuracy": "Test accuracy", "test_macro_f1": "Macro F1"}
 MISSING = ("to do", "unavailable", "failed")
 
@@ -72,12 +74,16 @@ def figure(record: Record) -> str:
 
 
 def pictures(record: Record, done: list[CellResult]) -> str:
-    """Which pictures there are."""
-    shown = ", ".join(f"{cell.row} on {cell.column} (reading {cell.reading})" for cell in done)
-    lines = [f'Drawn in <a href="../report.html">the report</a>: {shown}.\n']
+    """The pictures there are."""
+    lines = [
+        "Colour is the true class. Above each picture stands how many of the nodes shown are predicted wrongly, "
+        'training nodes included. <a href="../report.html">The report</a> has the same pictures to zoom into, and '
+        f"those of {' and '.join(row for row in record.rows if row not in ROWS)}.\n"
+    ]
     for column in dict.fromkeys(cell.column for cell in done):
         if TSNE.joinpath(f"{column.lower()}-light.png").exists():
-            lines.append(f"## {column}\n\n{picture(column, 'light')}\n{picture(column, 'dark')}")
+            reading = next(cell.reading for cell in done if cell.column == column)
+            lines.append(f"## {column}\nReading `{reading}`.\n\n{picture(column, 'light')}\n{picture(column, 'dark')}")
     return "\n".join([*lines, provenance(record), not_run(record)])
 
 

@@ -18,9 +18,8 @@ from front_picture import THEMES, Theme
 from graphmix.data import DATASETS
 from graphmix.results.record import CellResult, Record
 from graphmix.storage.files import write_bytes
-from results_page import TSNE, read_records
+from results_page import ROWS, TSNE, read_records
 
-ROWS = ("GCN", "GraphMix(GCN)")
 # Told apart by those who see few colours, on white and on black (Okabe and Ito, darker yellow).
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#b3a400", "#0072b2", "#d55e00", "#cc79a7")
 

@@ -73,7 +73,7 @@ function makeSortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, place) => {
     const button = make("button", { type: "button", className: "sort" }, ...head.childNodes);
-    if (!button.textContent.trim()) button.setAttribute("aria-label", "Sort by the first column");
+    if (!button.textContent.trim()) button.setAttribute("aria-label", `Sort by column ${place + 1}`);
     button.addEventListener("click", () => sortBy(table, heads, place));
     head.replaceChildren(button);
   });
@@ -107,7 +107,7 @@ function makeFilterable(table) {
 const FEWEST_ROWS = 5;
 // What a block prints is not for copying.
 document.querySelectorAll("article div[class*=highlight-]:not(.highlight-python + .highlight-text)").forEach(addCopyButton);
-for (const table of document.querySelectorAll("article table.docutils")) {
+for (const table of document.querySelectorAll("article table.grid, article table.verdicts")) {
   if (table.tHead && table.tBodies[0] && table.tBodies[0].rows.length >= FEWEST_ROWS) {
     if (table.matches(".verdicts")) makeFilterable(table);
     makeSortable(table);

@@ -150,8 +150,11 @@ function cloudCaption(name, cloud, mistakes) {
 }
 
 // The soft rank of each class, every method of one dataset.
-function softRank(cells, theme) {
-  const names = DATA.classes[cells[0].classes];
+function softRank(cells, theme, choice, width) {
+  const names = DATA.classes[cells[0].classes], shown = names.map((name) => short(name, width < 600 ? 14 : 22));
+  // Lying names that touch would be left out.
+  const longest = Math.max(...names.map((name) => Math.min(name.length, 22)));
+  const tickangle = longest * 7.5 > (width - 60) / names.length ? -40 : 0;
   const data = cells.map((cell) => {
     const [mean, low, high] = cell.softRank;
     const told = (value, at) =>
@@ -184,7 +187,7 @@ function softRank(cells, theme) {
       barmode: "group",
       bargap: 0.3,
       showlegend: true,
-      xaxis: nameAxis(theme, names.map((name) => short(name))),
+      xaxis: nameAxis(theme, shown, { tickangle }),
       yaxis: axis(theme, { title: { text: "soft rank" }, rangemode: "tozero" }),
     }),
   }];
