@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # With trials as a tensor axis one thread per test process is the fastest; two processes share two cores.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help setup demo test slow check lint types imports spelling secrets audit docs results bench wheel clean
+.PHONY: help setup demo test slow check lint types imports spelling secrets audit docs results bench wheel package clean
 
 help:  ## show what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -62,8 +62,11 @@ results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the re
 bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
 	$(BIN)/python benchmarks/bench.py
 
-wheel: $(READY)  ## build dist/graphmix-*.whl
-	$(BIN)/python -m build --wheel --no-isolation
+wheel: $(READY)  ## build the wheel and the sdist, in dist
+	$(BIN)/python -m build --no-isolation
+
+package: wheel  ## install the wheel and the sdist into empty environments, with each extra, and try them
+	$(BIN)/python tools/check_package.py
 
 clean:  ## remove what the targets made, the environment included
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
