@@ -63,7 +63,7 @@ def front(rows: Rows) -> str:
     lost = [f"{graph} ({TITLES[peer]}, by {ahead:.1f} points)" for graph, (peer, ahead) in behind.items() if ahead > 0]
     most = max((len(rows.values(ACCURACY, graph, setting, OURS)) for graph in behind), default=0)
     others = NUMBERS[len(rows.peers)]
-    rest = f" Another method is more accurate on {' and '.join(lost)}." if lost else ""
+    rest = f" Another method is more accurate on {', and on '.join(lost)}." if lost else ""
     return (
         f"`graphmix fit` with its defaults and {others} other methods, with {LABELS[MANY]} labels a class "
         f"({COUNTIES}: {COUNTIES_LABELS[MANY]}), each dot the mean of up to {NUMBERS[most]} draws. "

@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import graphmix
-
 # Imported first: doing so inside a test would make its deprecation warnings errors there.
 pytest.importorskip("torch_geometric.nn")
 
@@ -34,31 +32,23 @@ def write_tables():
         Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
 
 
-@pytest.mark.data
-def test_the_code_runs_as_it_stands(data_root, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("GRAPHMIX_DATA", str(data_root))
+def test_the_code_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_tables()
     rng = np.random.default_rng(0)
-    masks = np.arange(60) // 20 == np.arange(3)[:, None]
-    own = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
-    names = own | dict(zip(("train", "val", "test"), masks, strict=True))
-    assert len(BLOCKS) == 7
+    names = {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
+    assert len(BLOCKS) == 3
     for block in BLOCKS:
         # Word for word but for the number of epochs: 2 show that it runs.
-        exec(re.sub(r"trials=(\d+)(, epochs=\d+)?", r"trials=\1, epochs=2", block), names)
-        if "classes" in names:
-            assert names["classes"].shape == (3327,)
-            assert "test accuracy" in capsys.readouterr().out
-            del names["classes"]
-        if "model" in names and "MyNet" in block:
-            assert names["fit"].predict(names["graph"]).shape == (2, 3327)
-    assert list(names["new"]["id"]) == ["p1"]
-    assert Path("label_next.csv").exists()
-    assert graphmix.load_model("model").problem.graph.num_nodes == 40
+        exec(re.sub(r"epochs=\d+", "epochs=2", block), names)
+    assert Path("new.csv").read_text().count("p1,") == 1
     assert names["probabilities"].shape == (60, 3)
-    assert names["loss"].shape == (3,)
-    assert names["val_accuracy"].shape == (3,)
+    assert names["fit"].predict(names["graph"]).shape == (2, 1000)
+    assert "test accuracy" in capsys.readouterr().out
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) < 150
 
 
 def test_the_tables_are_made_from_the_results():
