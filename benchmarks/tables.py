@@ -29,6 +29,7 @@ from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of, tally
 from own_tables import OWN_TABLES, own
+from page_tables import PAGE_TABLES
 from results_overview import came_out, pages
 from results_page import commit_of, read_records, signed, verdict
 from settings_table import SETTINGS_TABLES
@@ -61,6 +62,7 @@ def main() -> None:
         SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         STEADY_PAGE: render(STEADY_PAGE.read_text(), STEADY_TABLES),
         WILD_PAGE: render(WILD_PAGE.read_text(), WILD_TABLES),
+        **{path: render(path.read_text(), tables) for path, tables in PAGE_TABLES.items()},
         FRONT_PAGE: render(FRONT_PAGE.read_text(), WILD_TABLES),
     }
     written |= {RESULTS_PAGES / name: text for name, text in pages().items()}

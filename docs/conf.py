@@ -1,14 +1,15 @@
 """How the documentation site is built: `python -m sphinx -W -b html docs build/docs`, without any network."""
 
 import sys
-from importlib.metadata import version as installed
 from pathlib import Path
+
+from graphmix.distribution import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "graphmix"
 author = "the graphmix developers"
-release = version = installed("graphmix")
+release = version = __version__
 
 extensions = [
     "myst_parser",

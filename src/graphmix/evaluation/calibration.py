@@ -31,6 +31,8 @@ FEWEST_FITTED = 10
 MOST_POINTS = 100
 _FLOOR = 1e-12
 _ENTRIES = 2**16
+# How many standard errors the accuracy of predictions that do not abstain must be above the target.
+_MARGIN = 1.0
 # Steps for a relative precision of 1e-8.
 _HALVINGS = 30
 
@@ -178,8 +180,10 @@ def conformal_coverage(
 def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> float | None:
     """The lowest confidence at and above which a share of at least `target` of the predictions is right.
 
-    At least 20 held-out nodes must have this confidence: if only the few most confident nodes are right, that may be
-    chance. None if no confidence meets the target. 0 if all nodes together meet it: then there is no reason to abstain.
+    The share counts less one standard error, the lower end of Wilson's interval: the level is the best of many by the
+    same nodes, so without a margin other nodes would meet the target less than half of the time. At least 20 held-out
+    nodes must have this confidence. None if no confidence meets the target. 0 if all nodes together meet it: then there
+    is no reason to abstain.
 
     With fewer than 20 held-out nodes no level can be chosen. Then it is None if the accuracy is below the target even
     at the upper end of its 95 % interval, and otherwise 0: abstaining everywhere would be as unfounded as the target.
@@ -195,8 +199,9 @@ def abstention_threshold(probabilities: Floats, labels: Ints, target: float) -> 
     if len(labels) < FEWEST_KEPT:
         missed = len(labels) > 0 and interval(100 * right[-1] / len(labels), len(labels))[1] < 100 * target - 1e-9
         return None if missed else 0.0
-    # Counts are compared: 19 of 20 meet 0.95, whatever 0.95 · 20 is in floating point.
-    good = (kept >= FEWEST_KEPT) & (right >= target * kept - 1e-9)
+    shares = (100 * right / kept).tolist()
+    surely = [interval(share, nodes, _MARGIN)[0] for share, nodes in zip(shares, kept.tolist(), strict=True)]
+    good = (kept >= FEWEST_KEPT) & (np.array(surely) >= 100 * target - 1e-9)
     if not good.any():
         return None
     lowest = int(np.flatnonzero(good)[-1])

@@ -10,14 +10,16 @@ FEWEST_KEPT = 20
 _STANDARD_ERRORS = 1.959964
 
 
-def interval(percent: float, labels: int) -> tuple[float, float]:
-    """The 95 % interval of a percentage of so many labels (Wilson, 1927); unlike ±, it suits few labels and 100 %.
+def interval(percent: float, labels: int, errors: float = _STANDARD_ERRORS) -> tuple[float, float]:
+    """The interval of a percentage of so many labels (Wilson, 1927); unlike ±, it suits few labels and 100 %.
+
+    It reaches `errors` standard errors to either side, by default as many as make it a 95 % interval.
 
     Example:
         >>> [round(end, 1) for end in interval(100.0, 8)]
         [67.6, 100.0]
     """
-    share, spread = min(max(percent / 100, 0.0), 1.0), _STANDARD_ERRORS**2 / labels
+    share, spread = min(max(percent / 100, 0.0), 1.0), errors**2 / labels
     middle = (share + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * share * (1 - share) + spread**2 / 4) / (1 + spread)
     return 100 * max(middle - reach, 0.0), 100 * min(middle + reach, 1.0)

@@ -93,7 +93,7 @@ def say_all_abstain(metrics: FitMetrics, result: str = "every prediction abstain
         right = say_right(best.accuracy, metrics.held, judged_label(metrics))
         return f"{right}, less than {target}: {result}."
     judged = counted(metrics.held, judged_label(metrics))
-    return f"No confidence reaches {target} accuracy on {judged}: {result}."
+    return f"No confidence reaches {target} accuracy on {judged} with one standard error to spare: {result}."
 
 
 def say_none_abstains(metrics: FitMetrics) -> str:
