@@ -21,6 +21,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ def blocks(text: str) -> list[Block]:
     found = list(_FENCED.finditer(text))
     return [
         Block(each["language"], each["text"], _output(each, after), each["mark"] or "")
-        for each, after in zip(found, [*found[1:], None], strict=True)
+        for each, after in zip_longest(found, found[1:])
         if each["language"] in ("python", "console")
     ]
 
@@ -140,7 +141,7 @@ def _machine() -> dict[str, str]:
 
     git = ["git", "-C", str(PROJECT), "rev-parse", "--short=12", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+    machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, OMP_NUM_THREADS={torch.get_num_threads()}"
     return {"machine": machine, "torch": f"torch {torch.__version__}", "commit": f"commit {commit}"}
 
 
