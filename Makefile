@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # With trials as a tensor axis one thread per test process is the fastest; two processes share two cores.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help setup demo test slow check lint types imports secrets audit docs results bench wheel clean
+.PHONY: help setup demo test slow check lint types imports spelling secrets audit docs results bench wheel package clean
 
 help:  ## show what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -28,7 +28,7 @@ test: $(READY)  ## run the tests; real-data ones need GRAPHMIX_DATA
 slow: $(READY)  ## the tests that take minutes, and those that draw at random with more draws
 	$(ONE_THREAD) THOROUGH=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal -m 'slow or hypothesis' tests
 
-check: lint types imports secrets audit test  ## everything CI runs
+check: lint types imports spelling secrets audit test  ## everything CI runs
 
 lint: $(READY)  ## ruff, lint and format
 	$(BIN)/ruff check .
@@ -40,6 +40,9 @@ types: $(READY)  ## mypy
 imports: $(READY)  ## the direction of the arrows between layers
 	$(BIN)/lint-imports
 
+spelling: $(READY)  ## every word of the pages and docstrings; own words are in tools/words.txt
+	$(BIN)/python tools/spelling.py
+
 secrets: $(READY)  ## no keys, tokens or passwords in the files
 	$(BIN)/python tools/find_secrets.py
 
@@ -50,15 +53,20 @@ docs: $(READY)  ## the documentation site, in build/docs
 	$(BIN)/python -m sphinx -W -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-results: $(READY)  ## rewrite the tables, plots and docs/results.md from the results files
+results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the results files
 	$(BIN)/python benchmarks/wild_plots.py
+	$(BIN)/python benchmarks/front_picture.py
+	$(BIN)/python benchmarks/tsne_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
 	$(BIN)/python benchmarks/bench.py
 
-wheel: $(READY)  ## build dist/graphmix-*.whl
-	$(BIN)/python -m build --wheel --no-isolation
+wheel: $(READY)  ## build the wheel and the sdist, in dist
+	$(BIN)/python -m build --no-isolation
+
+package: wheel  ## install the wheel and the sdist into empty environments, with each extra, and try them
+	$(BIN)/python tools/check_package.py
 
 clean:  ## remove what the targets made, the environment included
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -124,30 +124,6 @@ def large() -> str:
     return "\n".join(lines)
 
 
-def own() -> str:
-    """The README's summary of docs/tables.md."""
-    record = _read("own-graph-h200.json")
-    same, new, found = (record[name] for name in ("same split", "new nodes", "calibration"))
-    datasets = ("cora", "citeseer", "pubmed")
-    errors = ", ".join(
-        f"{found[name]['ece_before_mean']:.1f} → {found[name]['ece_after_mean']:.1f}" for name in datasets
-    )
-    covered = ", ".join(f"{found[name]['coverage_mean']:.1f}" for name in datasets)
-    lines = [
-        "| what | in percent |",
-        "|---|---|",
-        f"| Cora's tables, test accuracy of a network; `graphmix train cora` | {same['fit_mean']:.2f} ± "
-        f"{same['fit_std']:.2f}; {same['train_mean']:.2f} ± {same['train_std']:.2f} |",
-        f"| accuracy on papers that came after training; had they been there | {new['new_mean']:.2f}; "
-        f"{new['transductive_mean']:.2f} |",
-        f"| calibration error, before → after (Cora, Citeseer, Pubmed) | {errors} |",
-        f"| coverage of the 90 % prediction sets, same datasets | {covered} |",
-        "",
-        f"Ten networks each. {_made(record)}",
-    ]
-    return "\n".join(lines)
-
-
 def _made(record: dict[str, Any]) -> str:
     machine = record.get("machine") or record["device"]
     return (

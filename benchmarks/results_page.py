@@ -1,4 +1,4 @@
-"""docs/results.md, from the records in results/."""
+"""What the pages of docs/results/ show of each record in results/."""
 
 import math
 from pathlib import Path
@@ -7,46 +7,15 @@ from graphmix.experiments.spec import names
 from graphmix.results import formats
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import spread, spread_of, tally
+from graphmix.results.wording import spread, spread_of
 from graphmix.text import counted
 
 RESULTS = Path(__file__).parents[1] / "results"
+TSNE = Path(__file__).parents[1] / "docs" / "_static" / "t-sne"
+# The methods whose hidden states are shown side by side.
+ROWS = ("GCN", "GraphMix(GCN)")
 METRICS = {"test_accuracy": "Test accuracy", "test_macro_f1": "Macro F1"}
-
-HEAD = """<!-- Written by benchmarks/tables.py from the files in results/; do not edit. -->
-# Results
-
-Every table and figure of the paper, trained again. A cell's verdict comes from Welch's test of our trials against the
-paper's mean, standard deviation and number of trials, and from the size of the difference. *Higher* or *lower*:
-the difference is significant at the 5 % level and above half a point. *Reproduced*: it is significant but at most half
-a point, or it is not significant and its 95 % interval reaches no further than the paper's standard deviation (or half
-a point, if that is more). *Undecided*: there are too few trials to tell. If trials share splits, the means of the
-splits are compared. Next to the verdict is the difference with its 95 % interval. A cell in two tables is counted once.
-[A separate page](reproduction.md) discusses what did not reproduce.
-
-Nothing was tuned and every trial counts. Epochs and hyperparameters were not chosen by test accuracy. Where the paper
-does not say what it did, three choices were made because our test numbers then came nearest to the paper's. A verdict
-in these places says less:
-
-- Table 2: the random splits have 20 training nodes of each class (`balanced`), because with them GraphMix gains about
-  as much as in the paper ([why](reproduction.md#random-splits-20-labels-of-each-class)).
-- Table 4: the paper's F1 of links is taken as macro F1 ([why](design/0009-links-as-nodes.md)).
-- Comparison with other methods: "FCN (self-training)" trains the FCN and predicts with the GNN
-  ([why](design/0011-methods-beside-graphmix.md)).
-
-The same as an interactive page, with curves, hidden states, confusion and calibration:
-<a href="report.html">report.html</a>. `graphmix reproduce SPEC` makes any of it again.
-"""
-
-
-def page() -> str:
-    """The whole page."""
-    records = read_records()
-    parts = [HEAD, f"In all {tally(records)}.\n"]
-    for record in records:
-        parts.append(f"## {record.title}\n\n*{record.source}.* {record.about}\n\n{KINDS[record.kind](record)}")
-    # A number and its spread stay on one line.
-    return "\n".join(parts).replace(" ± ", "\u00a0±\u00a0")
+MISSING = ("to do", "unavailable", "failed")
 
 
 def table(record: Record) -> str:
@@ -68,7 +37,16 @@ def table(record: Record) -> str:
 
 def record_columns(several: bool) -> str:
     """The heads of a table's columns."""
-    heads = ["", "", *(["reading"] if several else []), "ours (%)", "trials", "paper (%)", "difference", "verdict"]
+    heads = [
+        "dataset",
+        "method",
+        *(["reading"] if several else []),
+        "ours (%)",
+        "trials",
+        "paper (%)",
+        "difference",
+        "verdict",
+    ]
     return " | ".join(heads)
 
 
@@ -96,9 +74,24 @@ def figure(record: Record) -> str:
 
 
 def pictures(record: Record, done: list[CellResult]) -> str:
-    """Which pictures there are."""
-    shown = ", ".join(f"{cell.row} on {cell.column} (reading {cell.reading})" for cell in done)
-    return f"Drawn in [the report](#results): {shown}.\n\n{provenance(record)}\n{not_run(record)}"
+    """The pictures there are."""
+    lines = [
+        "Colour is the true class. Above each picture stands how many of the nodes shown are predicted wrongly, "
+        'training nodes included. <a href="../report.html">The report</a> has the same pictures to zoom into, and '
+        f"those of {' and '.join(row for row in record.rows if row not in ROWS)}.\n"
+    ]
+    for column in dict.fromkeys(cell.column for cell in done):
+        if TSNE.joinpath(f"{column.lower()}-light.png").exists():
+            reading = next(cell.reading for cell in done if cell.column == column)
+            lines.append(f"## {column}\nReading `{reading}`.\n\n{picture(column, 'light')}\n{picture(column, 'dark')}")
+    return "\n".join([*lines, provenance(record), not_run(record)])
+
+
+def picture(column: str, theme: str) -> str:
+    """A picture of the hidden states on a dataset, for one theme."""
+    shown = f"Hidden states of the GCN and of GraphMix(GCN) on {column}, by t-SNE"
+    image = f"../_static/t-sne/{column.lower()}-{theme}.png"
+    return f"```{{image}} {image}\n:class: figure wide only-{theme}\n:alt: {shown}\n```\n"
 
 
 def soft_ranks(record: Record, done: list[CellResult]) -> str:
@@ -129,7 +122,10 @@ def class_means(ranks: list) -> list:
 
 def curves(record: Record, done: list[CellResult]) -> str:
     """The results of alternate and joint optimisation."""
-    lines = ["| | | best validation accuracy (%) | test accuracy there (%) | trials |", "|---|---|---|---|---|"]
+    lines = [
+        "| dataset | method | best validation accuracy (%) | test accuracy there (%) | trials |",
+        "|---|---|---|---|---|",
+    ]
     for column in record.columns:
         for cell in [cell for cell in done if cell.column == column]:
             shown = [spread_of(cell.run, metric) for metric in ("val_accuracy", "test_accuracy")]
@@ -191,7 +187,7 @@ def bound(record: Record) -> str:
             "",
         ]
         parts.append("\n".join(lines))
-    explained = "[What the terms are and how they are estimated](theorem.md).\n"
+    explained = "[What the terms are and how they are estimated](../theorem.md).\n"
     return "\n".join([*parts, explained, provenance(record), not_run(record)])
 
 
@@ -215,7 +211,7 @@ def commit_of(commit: str | None) -> str:
 
 def not_run(record: Record) -> str:
     """Which cells failed and why, and which were not run for lack of time or data."""
-    missing = [cell for cell in record.cells if cell.status in ("to do", "unavailable", "failed")]
+    missing = [cell for cell in record.cells if cell.status in MISSING]
     reasons = {"to do": "Not run", "unavailable": "Not available", "failed": "Failed"}
     lines = []
     for status, sentence in dict.fromkeys((cell.status, cell.error) for cell in missing):

@@ -1,13 +1,13 @@
-"""Write the README's tables, docs/results.md and the tables of docs/reproduction.md from the results files.
+"""Write the README's tables, the pages of docs/results/ and the tables of other pages from the results files.
 
     python benchmarks/tables.py          rewrite what differs
     python benchmarks/tables.py --check  only report whether something differs
 
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
-for the README, in findings.py for docs/reproduction.md, in own_tables.py for docs/tables.md, in settings_table.py for
-docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md, in steady_table.py for
-docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md and the README; docs/results.md is written whole
-(results_page.py).
+for the README, docs/howto and docs/scale.md, in findings.py for docs/reproduction.md, in own_tables.py for
+docs/tables.md, in settings_table.py for docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md,
+in steady_table.py for docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md, the README and
+docs/index.md; the pages of docs/results/ are written whole (results_overview.py).
 """
 
 import argparse
@@ -27,22 +27,27 @@ from graphmix.cli.screen import results_table
 from graphmix.results.names import title
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
-from graphmix.results.wording import spread, spread_of, tally
-from own_tables import OWN_TABLES, own
-from results_page import commit_of, page, read_records, signed, verdict
+from graphmix.results.wording import spread, spread_of
+from own_tables import OWN_TABLES
+from page_tables import PAGE_TABLES
+from results_overview import pages
+from results_page import commit_of, read_records, signed, verdict
 from settings_table import SETTINGS_TABLES
 from steady_table import STEADY_TABLES
 from wild_tables import WILD_TABLES
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-RESULTS_PAGE = HERE.parent / "docs" / "results.md"
+RESULTS_PAGES = HERE.parent / "docs" / "results"
+FRONT_PAGE = HERE.parent / "docs" / "index.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
 THREAT_PAGE = HERE.parent / "docs" / "threat-model.md"
 STEADY_PAGE = HERE.parent / "docs" / "design" / "0017-steady-graphmix.md"
 WILD_PAGE = HERE.parent / "docs" / "wild.md"
 SETTINGS_PAGE = HERE.parent / "docs" / "howto" / "hyperparameters.md"
+REPRODUCE_PAGE = HERE.parent / "docs" / "howto" / "reproduce.md"
+WRAP_PAGE = HERE.parent / "docs" / "howto" / "pyg-model.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -52,15 +57,19 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     written = {
-        README: render(README.read_text(), TABLES | WILD_TABLES),
+        README: render(README.read_text(), TABLES | {"wild_front": front_of_readme}),
+        REPRODUCE_PAGE: render(REPRODUCE_PAGE.read_text(), TABLES),
+        WRAP_PAGE: render(WRAP_PAGE.read_text(), TABLES),
         REPRODUCTION: render(REPRODUCTION.read_text(), FINDINGS),
         OWN_PAGE: render(OWN_PAGE.read_text(), OWN_TABLES),
         THREAT_PAGE: render(THREAT_PAGE.read_text(), BAD_INPUTS_TABLES),
         SETTINGS_PAGE: render(SETTINGS_PAGE.read_text(), SETTINGS_TABLES),
         STEADY_PAGE: render(STEADY_PAGE.read_text(), STEADY_TABLES),
         WILD_PAGE: render(WILD_PAGE.read_text(), WILD_TABLES),
-        RESULTS_PAGE: page(),
+        **{path: render(path.read_text(), TABLES | tables) for path, tables in PAGE_TABLES.items()},
+        FRONT_PAGE: render(FRONT_PAGE.read_text(), WILD_TABLES),
     }
+    written |= {RESULTS_PAGES / name: text for name, text in pages().items()}
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""
         if new != old and options.check:
@@ -72,6 +81,11 @@ def main() -> None:
 def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
     """Fill every block of a text."""
     return BLOCK.sub(lambda block: block[1] + tables[block[2]]() + block[3], text)
+
+
+def front_of_readme() -> str:
+    """The sentence below the picture; links of the site begin in docs/."""
+    return WILD_TABLES["wild_front"]().replace("](wild.md)", "](docs/wild.md)")
 
 
 def demo() -> str:
@@ -107,19 +121,6 @@ def headline() -> str:
         f"torch {some.run.versions['torch']}, {commit_of(some.outcome.commit)}; "
         f"`{record.command}`.",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def tallies() -> str:
-    """The number of cells of every table by verdict."""
-    lines = ["| table or figure | in the paper | what came out |", "|---|---|---|"]
-    records = read_records()
-    for record in records:
-        if record.kind == "table":
-            missing = sum(cell.status == "to do" for cell in record.cells)
-            rest = f"; {missing} not run" if missing else ""
-            lines.append(f"| [{record.title}](docs/results.md) | {record.source} | {tally([record])}{rest} |")
-    lines += ["", f"Cells that stand in two tables counted once: {tally(records)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -167,7 +168,7 @@ def read(name: str) -> dict:
     return json.loads((HERE / "results" / name).read_text())
 
 
-TABLES = {"demo": demo, "own": own, "headline": headline, "tallies": tallies, "wrapped": wrapped, "speed": speed}
+TABLES = {"demo": demo, "headline": headline, "wrapped": wrapped, "speed": speed}
 
 if __name__ == "__main__":
     main()

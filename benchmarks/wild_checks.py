@@ -89,18 +89,19 @@ def losses(rows: Rows, setting: Setting) -> Iterator[tuple[str, str, str, float]
 
 
 def leads(rows: Rows, setting: Setting) -> Iterator[Check]:
-    """The mean over the suite against the best single peer's: by accuracy, and with ROC AUC for two classes."""
+    """The mean over the suite against that of every peer: by accuracy, and with ROC AUC for two classes."""
     least = LEAST_LEAD[setting.amount]
     for ranked, words in ((False, "by accuracy"), (True, "by ROC AUC where there are two classes, else accuracy")):
         goal = f"{said(setting)}: mean over the suite {words} at least {least:g} above the best single peer's"
-        graphs, means = rows.suite(setting, ranked=ranked)
-        peers = {system: mean for system, mean in means.items() if system != OURS}
-        if OURS not in means or not peers:
+        found = {peer: rows.lead(setting, peer, ranked=ranked) for peer in rows.peers}
+        known = {peer: lead for peer, lead in found.items() if lead is not None}
+        if not known:
             yield Check(goal, "", None)
             continue
-        best = max(peers, key=lambda system: peers[system])
-        found = f"{means[OURS]:.1f} against {peers[best]:.1f} of {TITLES[best]}, on {_share(len(graphs))}"
-        yield Check(goal, found, _if_whole(len(graphs), means[OURS] - peers[best] >= least))
+        best = min(known, key=lambda peer: known[peer].ours - known[peer].peer)
+        ours, theirs, count = known[best]
+        text = f"{ours:.1f} against {theirs:.1f} of {TITLES[best]}, on {_share(count)}"
+        yield Check(goal, text, False if ours - theirs < least else _if_whole(count, True))
 
 
 def calibrated(rows: Rows) -> Check:

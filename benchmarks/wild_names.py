@@ -26,7 +26,7 @@ PROPAGATION, SMOOTHED, PYG_GCN = "label-propagation", "correct-and-smooth", "gcn
 # Ours first; then peers, the cheapest first.
 TITLES = {
     OURS: "`graphmix fit`",
-    BEFORE: "`graphmix fit` before",
+    BEFORE: "older `graphmix fit`",
     PROPAGATION: "label propagation",
     LOGISTIC: "logistic regression",
     LOGISTIC_MEANS: "logistic regression, neighbour means",

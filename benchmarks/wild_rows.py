@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from wild_names import BY_CLASS, GRAPHS, OURS, TITLES
 
 HERE = Path(__file__).parent / "results"
-# Where several have a row, the first counts: counties was run again after the models of tables had changed.
+# Where several have a row, the first counts.
 RESULTS = (HERE / "wild-cpu.json", HERE / "wild-h200.json", HERE / "wild-h200-host.json")
 KEY = ("graph", "amount", "drawn", "draw", "system")
 ACCURACY, AUC = "accuracy", "roc_auc"
@@ -29,6 +29,14 @@ class Spread(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.mean:.1f}" if self.std is None else f"{self.mean:.1f} ± {self.std:.1f}"
+
+
+class Lead(NamedTuple):
+    """The means of ours and of a peer over graphs, each over the draws that both were run on, and how many graphs."""
+
+    ours: float
+    peer: float
+    graphs: int
 
 
 class Rows:
@@ -64,9 +72,7 @@ class Rows:
 
     def values(self, measure: str, graph: str, setting: Setting, system: str) -> list[Any]:
         """A measure of every draw; where it could not be measured, it is left out."""
-        asked = (graph, setting.amount, setting.drawn, system)
-        found = [row for row in self.rows if tuple(row[key] for key in ("graph", "amount", "drawn", "system")) == asked]
-        return [row[measure] for row in found if row.get(measure) is not None]
+        return list(self._by_draw(measure, graph, setting, system).values())
 
     def spread(self, measure: str, graph: str, setting: Setting, system: str) -> Spread | None:
         """Mean and deviation over the draws; None if there is no row."""
@@ -83,34 +89,39 @@ class Rows:
         """What systems are judged by on a graph."""
         return (ACCURACY, AUC) if self.has_two_classes(graph) else (ACCURACY,)
 
-    def best_peer(self, measure: str, graph: str, setting: Setting) -> tuple[str, Spread] | None:
-        """The peer with the best mean on a graph."""
-        found = [(peer, self.spread(measure, graph, setting, peer)) for peer in self.peers]
-        known = [(peer, spread) for peer, spread in found if spread is not None]
-        return max(known, key=lambda pair: pair[1].mean, default=None)
+    def pair(self, measure: str, graph: str, setting: Setting, peer: str) -> tuple[float, float] | None:
+        """The means of ours and of a peer, over the draws that both were run on; None if there are none."""
+        ours, theirs = (self._by_draw(measure, graph, setting, system) for system in (OURS, peer))
+        shared = sorted(ours.keys() & theirs.keys())
+        if not shared:
+            return None
+        return statistics.fmean(ours[draw] for draw in shared), statistics.fmean(theirs[draw] for draw in shared)
 
     def behind(self, measure: str, graph: str, setting: Setting) -> tuple[str, float] | None:
-        """The best peer of a graph and how many points it is ahead of ours; None if one is not measured."""
-        ours, best = self.spread(measure, graph, setting, OURS), self.best_peer(measure, graph, setting)
-        return None if ours is None or best is None else (best[0], best[1].mean - ours.mean)
+        """The peer of a graph that is furthest ahead of ours, or least behind, and by how many points."""
+        pairs = {peer: self.pair(measure, graph, setting, peer) for peer in self.peers}
+        points = {peer: pair[1] - pair[0] for peer, pair in pairs.items() if pair is not None}
+        return max(points.items(), key=lambda found: found[1], default=None)
 
-    def suite(self, setting: Setting, *, ranked: bool) -> tuple[list[str], dict[str, float]]:
-        """The graphs that every system of the setting was run on, and the mean of each system over them.
+    def lead(self, setting: Setting, peer: str, *, ranked: bool) -> Lead | None:
+        """Ours against a peer over the suite, on the graphs and draws that both were run on; None if there are none.
 
         Args:
             setting: the labels.
+            peer: the peer.
             ranked: whether graphs of two classes count by ROC AUC in place of accuracy.
         """
         measure = {graph: self.measures(graph)[-1] if ranked else ACCURACY for graph in self.graphs}
-        means = {
-            graph: {system: self.spread(measure[graph], graph, setting, system) for system in self.systems}
-            for graph in self.graphs
-        }
-        run = [system for system in self.systems if any(means[graph][system] for graph in self.graphs)]
-        whole = [graph for graph in self.graphs if run and all(means[graph][system] for system in run)]
-        if not whole:
-            return [], {}
-        return whole, {system: statistics.fmean(means[graph][system].mean for graph in whole) for system in run}
+        found = [self.pair(measure[graph], graph, setting, peer) for graph in self.graphs]
+        pairs = [pair for pair in found if pair is not None]
+        if not pairs:
+            return None
+        return Lead(statistics.fmean(one for one, _ in pairs), statistics.fmean(two for _, two in pairs), len(pairs))
+
+    def _by_draw(self, measure: str, graph: str, setting: Setting, system: str) -> dict[int, Any]:
+        asked = (graph, setting.amount, setting.drawn, system)
+        found = [row for row in self.rows if tuple(row[key] for key in ("graph", "amount", "drawn", "system")) == asked]
+        return {row["draw"]: row[measure] for row in found if row.get(measure) is not None}
 
     def made(self) -> str:
         """Where the figures come from."""

@@ -1,16 +1,25 @@
 """How the documentation site is built: `python -m sphinx -W -b html docs build/docs`, without any network."""
 
 import sys
-from importlib.metadata import version as installed
 from pathlib import Path
+
+from graphmix.distribution import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "graphmix"
 author = "the graphmix developers"
-release = version = installed("graphmix")
+release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "from_code", "mathml", "report_page"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "from_code",
+    "mathml",
+    "report_page",
+    "tables",
+]
 exclude_patterns = ["_ext", "_static"]
 
 # A block without a language is no Python.
@@ -47,7 +56,15 @@ html_theme = "furo"
 html_title = "graphmix"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
-html_theme_options = {"navigation_with_keys": True}
+# Orange and blue are the colours of the logo; as text they need this much contrast.
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-brand-primary": "#a63a06", "color-brand-content": "#a63a06"},
+    "dark_css_variables": {"color-brand-primary": "#ff9d5c", "color-brand-content": "#ff9d5c"},
+}

@@ -2,7 +2,10 @@
 
 import functools
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +22,7 @@ FIRST = (
     "tests/bad_inputs/test_bad_inputs.py::",
     "tests/test_readme.py::test_the_code_runs_as_it_stands",
     "tests/docs/test_pages.py::test_the_site_builds",
+    "tests/docs/test_site.py::",
     "tests/cli/test_cli.py::test_the_package_installs_from_its_wheel",
     "tests/cli/test_reproduce.py::test_a_machine_without_plotly",
     "tests/cli/test_cli.py::test_a_terminal_that_knows_only_ascii",
@@ -56,6 +60,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def one_thread() -> None:
     """One torch thread per test process: they share the cores already."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, once for all tests."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs Chromium")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

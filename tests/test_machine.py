@@ -43,6 +43,13 @@ def test_groups_that_cannot_be_seen_do_not_limit(monkeypatch, tmp_path, line):
     assert groups(monkeypatch, tmp_path, line) == []
 
 
+def test_a_machine_without_any_limit_gives_what_it_has(monkeypatch):
+    monkeypatch.setattr(machine, "_of_groups", lambda: iter(()))
+    monkeypatch.setattr(machine, "_of_limit", lambda: iter(()))
+    monkeypatch.setattr(machine, "_physical", lambda: 12345)
+    assert machine.available_memory() == 12345
+
+
 def test_there_is_memory_and_a_limit_of_the_process_counts():
     assert machine.available_memory() > 2**20
     code = "import resource as r; r.setrlimit(r.RLIMIT_AS, (2**29, 2**29)); from graphmix import machine as m; "

@@ -110,7 +110,7 @@ def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
             return found[0]
         # The design pages may name files of the repository, which the site does not carry.
         if target.name == "README.md":
-            return f"[{words}]({'../' * docname.count('/')}results.md)"
+            return f"[{words}]({'../' * docname.count('/')}results/index.md)"
         return words
 
     source[0] = _LINK.sub(mend, text)

@@ -14,6 +14,7 @@ from graphmix.lazy import attach
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from graphmix.data import DATASETS, Dataset, Graph, Split, dual, load, make_split, split_seeds, synthetic
+    from graphmix.distribution import __version__ as __version__
     from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
     from graphmix.estimator import GraphMixClassifier
     from graphmix.limits import Limits
@@ -74,6 +75,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "graphmix.data": "DATASETS Dataset Graph Split dual load make_split split_seeds synthetic",
+        "graphmix.distribution": "__version__",
         "graphmix.errors": "ConfigError DataError GraphMixError RunError",
         "graphmix.estimator": "GraphMixClassifier",
         "graphmix.limits": "Limits",

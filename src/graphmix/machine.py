@@ -24,7 +24,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 def available_memory() -> int:
     """Return the bytes that this process can still take: the machine's, its container's, or its own, the least."""
-    return max(0, min(_physical(), *_of_groups(), *_of_limit()))
+    return max(0, min([_physical(), *_of_groups(), *_of_limit()]))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

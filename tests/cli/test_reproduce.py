@@ -107,7 +107,7 @@ def test_a_machine_without_plotly_trains_all_the_same(tmp_path):
     result = graphmix_process("train", "mine.npz", *QUICK[:-1], "--out", "run", cwd=tmp_path, PYTHONPATH=first)
     assert result.returncode == 0, result.stderr
     assert "no report" in result.stderr
-    assert "pip install plotly" in result.stderr
+    assert "pip install 'graphmix-learn[report]'" in result.stderr
     assert (tmp_path / "run/results.json").exists()
     refused(graphmix_process("report", "run", cwd=tmp_path, PYTHONPATH=first), "plotly")
 

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -320,19 +319,6 @@ def make_results(folder: Path) -> Path:
 def make() -> SimpleNamespace:
     """The makers, for tests that want their own."""
     return SimpleNamespace(demo=make_demo, results=make_results, record=make_record, details=make_details)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, once for all tests."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs Chromium")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

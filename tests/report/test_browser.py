@@ -88,12 +88,29 @@ def test_plotly_finds_no_fault_with_any_chart(demo: Watched, results: Watched) -
             graph_objects.Figure(**json.loads(figure))  # it refuses names and values that Plotly does not have
 
 
+def test_graphmix_and_its_plain_network_stand_side_by_side(demo: Watched, make: Any) -> None:
+    demo.page.set_viewport_size({"width": 1440, "height": 900})
+    demo.draw_all()
+    panels = demo.page.locator("#chart-embedding .panel")
+    assert panels.locator(".panel-title").all_text_contents() == ["GCN", "GraphMix(GCN)"]
+    labels = [plot.get_attribute("aria-label") for plot in panels.locator(".plot").all()]
+    assert labels == [f"t-SNE of the hidden states: {name} on citeseer" for name in ("GCN", "GraphMix(GCN)")]
+    for place, seed in enumerate((2, 1)):
+        assert points(demo.traces("chart-embedding", place)) == len(make.details(seed=seed)["embedding"]["x"])
+    first, second = (panel.bounding_box() for panel in panels.all())
+    assert first["y"] == second["y"]
+    assert first["width"] == pytest.approx(second["width"], abs=1)
+    caption = demo.page.locator("#chart-embedding figcaption").inner_text()
+    assert caption.index("GCN, trial 0") < caption.index("GraphMix(GCN), trial 0")
+
+
 def test_a_click_switches_the_method_of_the_embedding(demo: Watched, make: Any) -> None:
     demo.draw_all()
-    before = demo.traces("chart-embedding")
+    before = demo.traces("chart-embedding", 1)
     demo.page.locator('#chart-embedding [data-switch=name] button[data-value="GCN"]').click()
     after = demo.traces("chart-embedding")
     assert demo.page.locator("#chart-embedding-name-0").get_attribute("aria-pressed") == "true"
+    assert demo.page.locator("#chart-embedding .panel").count() == 1
     assert after != before
     assert points(after) == len(make.details(seed=2)["embedding"]["x"])
     text = next(trace["text"][0] for trace in after if trace.get("text"))

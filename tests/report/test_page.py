@@ -215,3 +215,29 @@ def test_without_plotly(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(RunError, match="plotly"):
         render(contents)
+
+
+def test_classes_of_known_datasets_have_their_names(tmp_path: Path, make: Any) -> None:
+    folder, numbers = make.results(tmp_path / "results"), [str(place) for place in range(7)]
+    record = make.record()
+    for cell in record["cells"]:
+        if cell["details"] is not None:
+            cell["details"] = make.details(classes=numbers)
+    save(folder / f"{record['name']}.json", record)
+    named = {cell["column"]: embedded_names(render(read(folder)), cell) for cell in record["cells"] if cell["details"]}
+    assert named["cora"][:2] == ["Theory", "Reinforcement learning"]
+    # Citeseer has six classes: seven are not its own.
+    assert named["citeseer"][0] == "class 0"
+
+
+def embedded_names(page: str, cell: dict[str, Any]) -> list[str]:
+    """The names of a cell's classes, as the charts of the first record have them."""
+    data = embedded(page)
+    shown = (one for one in data["cells"] if one["record"] == 0 and "classes" in one)
+    return data["classes"][next(one["classes"] for one in shown if one["column"] == cell["column"])]
+
+
+def test_a_run_of_ones_own_keeps_its_numbers(run_folder: Path, make: Any) -> None:
+    # It may be of a graph that only has the name of a known one.
+    (run_folder / "details.json").write_text(json.dumps(make.details(classes=[str(place) for place in range(7)])))
+    assert embedded(render(read(run_folder)))["classes"] == [[f"class {place}" for place in range(7)]]

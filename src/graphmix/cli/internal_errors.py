@@ -16,11 +16,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from graphmix.cli.interrupts import INTERRUPTED, end
+from graphmix.distribution import __version__
 
 INTERNAL = 70
 
 _LONGEST = 200
-_PACKAGES = ("graphmix", "numpy", "scipy", "scikit-learn", "pyarrow", "torch", "typer", "rich", "safetensors")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "torch", "typer", "rich", "safetensors")
 # The logs of errors that Python could not raise.
 _unraisable: list[Path | None] = []
 
@@ -89,6 +90,7 @@ def _log_unraisable(ended: "sys.UnraisableHookArgs") -> None:
 def _circumstances() -> str:
     lines = [time.strftime("%Y-%m-%d %H:%M:%S"), f"command: {sys.argv!r}"]
     lines.append(f"Python {platform.python_version()} on {platform.platform()}")
+    lines.append(f"graphmix {__version__}")
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             lines.append(f"{package} {version(package)}")

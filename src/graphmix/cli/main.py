@@ -13,6 +13,7 @@ from graphmix.cli.interrupts import INTERRUPTED, command_ends
 from graphmix.cli.memory import out_of_memory
 from graphmix.cli.screen import say, tell
 from graphmix.cli.streams import OutputLost, guard_streams
+from graphmix.distribution import __version__
 from graphmix.errors import GraphMixError
 from graphmix.machine import is_out_of_memory
 
@@ -38,12 +39,7 @@ app.add_typer(data.app, name="data")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            tell(f"graphmix {version('graphmix')}")
-        except PackageNotFoundError:  # run from a source tree that was not installed
-            tell("graphmix source")
+        tell(f"graphmix {__version__}")
         raise typer.Exit
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmix.data.datasets.catalogue import DATASETS
 from graphmix.report.contents import Contents
 from graphmix.report.wording import explain
 from graphmix.results.details import ROLES, Curves, Details, Embedding, Reliability
@@ -25,7 +26,7 @@ def chart_data(contents: Contents) -> dict[str, Any]:
     classes: dict[tuple[str, ...], int] = {}
     room = _Room(contents)
     cells = [
-        _cell(number, record, cell, classes, room)
+        _cell(number, record, cell, classes, room, of_runs=contents.of_runs)
         for number, record in enumerate(contents.records)
         for cell in record.cells
     ]
@@ -69,7 +70,7 @@ def _record(record: Record) -> dict[str, Any]:
 
 
 def _cell(
-    number: int, record: Record, cell: CellResult, classes: dict[tuple[str, ...], int], room: _Room
+    number: int, record: Record, cell: CellResult, classes: dict[tuple[str, ...], int], room: _Room, *, of_runs: bool
 ) -> dict[str, Any]:
     drawn: dict[str, Any] = {"record": number, "name": record.label(cell), "column": cell.column}
     drawn |= {"row": cell.row, "reading": record.readings.index(cell.reading) if cell.reading else 0}
@@ -82,7 +83,7 @@ def _cell(
         drawn["scores"] = _rounded(score.values, 2)
         drawn |= {"failed": sorted(cell.run.failed), "std": score.std, "mean": score.mean}
     if cell.details is not None:
-        drawn["classes"] = classes.setdefault(_class_names(cell.details), len(classes))
+        drawn["classes"] = classes.setdefault(_class_names(cell, of_runs=of_runs), len(classes))
         drawn |= _pictures(cell.details, room.nodes(record), room.epochs)
     selection = cell.outcome.selection
     if selection is not None and selection.grid:
@@ -100,9 +101,15 @@ def _pair(choice: Choice | None) -> list[float] | None:
     return None if choice is None else [choice.alpha, choice.gamma]
 
 
-def _class_names(details: Details) -> tuple[str, ...]:
+def _class_names(cell: CellResult, *, of_runs: bool) -> tuple[str, ...]:
+    names = () if cell.details is None else cell.details.classes
+    # An experiment's graph is the catalogue's; that of a run folder may only have the same name.
+    if cell.run is not None and not of_runs and names == tuple(map(str, range(len(names)))):
+        info = DATASETS.get(cell.run.dataset)
+        known = info.class_names if info is not None else None
+        names = known if known is not None and len(known) == len(names) else names
     # A number alone says little in a legend.
-    return tuple(f"class {name}" if name.isdecimal() else name for name in details.classes)
+    return tuple(f"class {name}" if name.isdecimal() else name for name in names)
 
 
 def _pictures(details: Details, nodes: int | None, epochs: int) -> dict[str, Any]:

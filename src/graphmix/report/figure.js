@@ -1,7 +1,8 @@
 // A figure: a chart, the switches of what it shows, and the places it is drawn in.
 "use strict";
 
-// `by`: what the reader switches besides the experiment; `extra`: a switch of the chart's own, its label and words.
+// `by`: what the reader switches besides the experiment; `extra`: a switch of the chart's own, its label and words;
+// `beside`: what is drawn next to the chosen cell.
 const CHARTS = {
   distribution: { draw: distribution, has: (cell) => cell.scores, by: ["column"] },
   curves: {
@@ -14,6 +15,7 @@ const CHARTS = {
     draw: embedding,
     has: (cell) => cell.embedding,
     by: ["column", "name"],
+    beside: plainNetwork,
     extra: { mistakes: ["Mistakes", [["shown", "Shown"], ["highlighted", "Highlighted"]]] },
   },
   "soft-rank": { draw: softRank, has: (cell) => cell.softRank, by: ["column"] },
@@ -158,7 +160,7 @@ class Figure {
   }
 
   draw() {
-    const holder = this.element.querySelector(".plots"), cells = this.left(this.levels);
+    const holder = this.element.querySelector(".plots"), cells = this.shown();
     const width = printing ? PRINT_WIDTH : holder.clientWidth;
     const plots = this.chart.draw(cells, theme(), this.choice, width);
     this.drawn = true;
@@ -167,6 +169,11 @@ class Figure {
     while (holder.children.length < plots.length) holder.append(this.panel());
     this.element.querySelector("figcaption .now").textContent = plots.map((plot) => plot.caption || "").join(" ");
     return Promise.all(plots.map((plot, place) => this.fill(holder.children[place], plot, cells)));
+  }
+
+  shown() {
+    const cells = this.left(this.levels);
+    return this.chart.beside ? [...this.chart.beside(cells[0], this.cells), ...cells] : cells;
   }
 
   panel() {
@@ -189,7 +196,8 @@ class Figure {
     const element = panel.querySelector(".plot"), title = panel.querySelector(".panel-title");
     title.textContent = plot.heading || "";
     title.hidden = !plot.heading;
-    element.setAttribute("aria-label", `${plot.heading || this.element.dataset.label}: ${this.describe(cells)}`);
+    const shown = plot.cell ? [plot.cell] : cells, heading = plot.cell ? "" : plot.heading;
+    element.setAttribute("aria-label", `${heading || this.element.dataset.label}: ${this.describe(shown)}`);
     // A chart too dense for a phone keeps its size and scrolls in its box.
     const least = printing ? 0 : plot.least || 0;
     element.style.minWidth = `${least}px`;

@@ -5,10 +5,9 @@ import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-
+from graphmix.distribution import importing
 from graphmix.errors import RunError
 from graphmix.files import write_whole
 from graphmix.report.charts import chart_data
@@ -21,6 +20,9 @@ from graphmix.results.record import Record
 from graphmix.results.wording import summarise
 from graphmix.text import for_screen
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "mixture.js", "fitted.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
@@ -32,7 +34,7 @@ def render(contents: Contents) -> str:
     """Make the page.
 
     Raises:
-        RunError: plotly, whose JavaScript draws the charts, is not installed.
+        RunError: plotly, whose JavaScript draws the charts, or jinja2 is not installed.
     """
     data = chart_data(contents)
     explorers = [name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])]
@@ -42,24 +44,20 @@ def render(contents: Contents) -> str:
         template, values = "fitted.html.j2", page_values(contents, contents.fitted)
         data["fitted"] = chart_numbers(contents.fitted.metrics)
         explorers = [name for name in explorers if name in _EXPLORERS_OF_FITTED]
-    environment = Environment(
-        loader=FunctionLoader(_text),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-    )
     theme, scripts = _text("theme.js"), [_plotly(), *(_text(name) for name in _SCRIPTS)]
-    return environment.get_template(template).render(
-        title=contents.title,
-        explorers=explorers,
-        policy=_policy([theme, *scripts]),
-        style=_text("style.css"),
-        theme=theme,
-        scripts=scripts,
-        data=_embed(data),
-        **values,
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            title=contents.title,
+            explorers=explorers,
+            policy=_policy([theme, *scripts]),
+            style=_text("style.css"),
+            theme=theme,
+            scripts=scripts,
+            data=_embed(data),
+            **values,
+        )
     )
 
 
@@ -67,7 +65,7 @@ def write(contents: Contents, path: Path) -> None:
     """Write the page whole or not at all.
 
     Raises:
-        RunError: it cannot be written, or plotly is not installed.
+        RunError: it cannot be written, or plotly or jinja2 is not installed.
     """
     page = render(contents)
     try:
@@ -161,11 +159,22 @@ def _policy(scripts: list[str]) -> str:
     )
 
 
+def _environment() -> "Environment":
+    with importing("a report", "report"):
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    return Environment(
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+    )
+
+
 def _plotly() -> str:
-    try:
+    with importing("a report", "report"):
         from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise RunError("a report needs plotly, which is not installed; pip install plotly") from error
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 

@@ -10,6 +10,7 @@ const ROLES = ["training", "validation", "test", "none"];
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "pentagon", "hexagon", "star", "triangle-down", "cross"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 const MOST_CURVES = 6;
+const PAIR_WIDTH = 700; // wider, two pictures stand side by side
 const MANY_CLASSES = 12; // fewer have room for their names and numbers
 
 // A quantity over the epochs, every method of one dataset.
@@ -63,8 +64,21 @@ function curve(cell, place, quantity, theme, shown) {
   ];
 }
 
-// The t-SNE picture of one run: colour is the true class, an open mark a wrong prediction.
-function embedding([cell], theme, choice, width) {
+// The network that GraphMix was added to, so that both are seen side by side.
+function plainNetwork(cell, cells) {
+  const plain = /^GraphMix\((.+)\)$/.exec(cell.row)?.[1];
+  const same = (one) => ["record", "column", "reading"].every((key) => one[key] === cell[key]);
+  return cells.filter((one) => one.row === plain && same(one)).slice(0, 1);
+}
+
+// The t-SNE pictures of a run, and of the plain network beside it.
+function embedding(cells, theme, choice, width) {
+  const several = cells.length > 1, room = several && width > PAIR_WIDTH ? width / 2 : width;
+  return cells.map((cell) => ({ ...hiddenStates(cell, theme, choice, room), heading: several ? cell.name : "", cell }));
+}
+
+// One picture: colour is the true class, an open mark a wrong prediction.
+function hiddenStates(cell, theme, choice, width) {
   const cloud = cell.embedding, names = DATA.classes[cell.classes], nodes = range(cloud.x.length);
   const wrong = nodes.map((at) => cloud.label[at] >= 0 && cloud.label[at] !== cloud.predicted[at]);
   const dimmed = choice.mistakes === "highlighted";
@@ -85,9 +99,9 @@ function embedding([cell], theme, choice, width) {
   const narrow = width < 700, none = { visible: false, showgrid: false };
   const below = { orientation: "h", x: 0, y: 0, yanchor: "top", font: { size: 12 } };
   const legendRows = Math.ceil((Math.min(names.length, MANY_CLASSES) + 1) / 2);
-  return [{
+  return {
     data,
-    caption: cloudCaption(cloud, wrong.filter(Boolean).length),
+    caption: cloudCaption(cell.name, cloud, wrong.filter(Boolean).length),
     layout: layout(theme, {
       height: Math.min(width, 680) + (narrow ? 26 * legendRows : 0),
       // A finger scrolls the page; a mouse moves the picture.
@@ -97,7 +111,7 @@ function embedding([cell], theme, choice, width) {
       xaxis: none,
       yaxis: { ...none, scaleanchor: "x" },
     }),
-  }];
+  };
 }
 
 function nodeMarks(cloud, names, label, here, open, theme, dimmed) {
@@ -126,18 +140,21 @@ function nodeMarks(cloud, names, label, here, open, theme, dimmed) {
   };
 }
 
-function cloudCaption(cloud, mistakes) {
+function cloudCaption(name, cloud, mistakes) {
   const shown = cloud.x.length, known = cloud.label.filter((label) => label >= 0).length;
   const drawn = `${counted(shown)} of ${counted(cloud.nodes)} nodes, drawn at random`;
   return (
-    `Trial 0: ${shown < cloud.nodes ? drawn : `all ${counted(shown)} nodes`}. The prediction is wrong for ` +
+    `${name}, trial 0: ${shown < cloud.nodes ? drawn : `all ${counted(shown)} nodes`}. The prediction is wrong for ` +
     `${counted(mistakes)} of the ${counted(known)} shown whose class is known, training nodes included.`
   );
 }
 
 // The soft rank of each class, every method of one dataset.
-function softRank(cells, theme) {
-  const names = DATA.classes[cells[0].classes];
+function softRank(cells, theme, choice, width) {
+  const names = DATA.classes[cells[0].classes], shown = names.map((name) => short(name, width < 600 ? 14 : 22));
+  // Lying names that touch would be left out.
+  const longest = Math.max(...names.map((name) => Math.min(name.length, 22)));
+  const tickangle = longest * 7.5 > (width - 60) / names.length ? -40 : 0;
   const data = cells.map((cell) => {
     const [mean, low, high] = cell.softRank;
     const told = (value, at) =>
@@ -170,7 +187,7 @@ function softRank(cells, theme) {
       barmode: "group",
       bargap: 0.3,
       showlegend: true,
-      xaxis: nameAxis(theme, names.map((name) => short(name))),
+      xaxis: nameAxis(theme, shown, { tickangle }),
       yaxis: axis(theme, { title: { text: "soft rank" }, rangemode: "tozero" }),
     }),
   }];

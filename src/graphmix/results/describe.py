@@ -2,7 +2,6 @@
 
 import hashlib
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.distribution import __version__
 from graphmix.results.run import RunResult, Score
 from graphmix.results.schema import Shares
 from graphmix.sparse import SparseMatrix
@@ -77,12 +77,8 @@ def fingerprint(graph: Graph, split: Split) -> str:
 
 def versions() -> dict[str, str]:
     """The versions of the programs that compute."""
-    try:
-        own = version("graphmix")
-    except PackageNotFoundError:  # run from a source tree that was not installed
-        own = "source"
     return {
-        "graphmix": own,
+        "graphmix": __version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmix.distribution import importing
 from graphmix.errors import ConfigError
 from graphmix.storage.files import write_bytes
 from graphmix.tables.ids import id_text
@@ -41,11 +42,16 @@ class OutputTable:
         return pa.table({name: _array(values) for name, values in self.columns.items()})
 
     def to_pandas(self) -> Any:
-        """Return the table as a `pandas.DataFrame`; pandas must be installed."""
+        """Return the table as a `pandas.DataFrame`.
+
+        Raises:
+            RunError: pandas is not installed.
+        """
         from pyarrow import types
 
         table = self.to_arrow()
-        frame = table.to_pandas()
+        with importing("a DataFrame", "pandas"):
+            frame = table.to_pandas()
         for heading in self.keys:
             if types.is_decimal(table.schema.field(heading).type):
                 # pandas has no type for integers beyond 64 bits; it would give decimals for them.

@@ -140,3 +140,40 @@ def test_a_dataset_without_a_public_split_says_so(data_root):
         load("coauthor-cs", split="public", data_root=data_root)
     with pytest.raises(DataError, match="coauthor-cs has no public split to take sizes from"):
         load("coauthor-cs", split="random", data_root=data_root)
+
+
+# How many nodes of each class LINQS's files have.
+LINQS = {
+    "cora": {
+        "Case based": 298,
+        "Genetic algorithms": 418,
+        "Neural networks": 818,
+        "Probabilistic methods": 426,
+        "Reinforcement learning": 217,
+        "Rule learning": 180,
+        "Theory": 351,
+    },
+    "citeseer": {
+        "Agents": 596,
+        "Artificial intelligence": 249,
+        "Databases": 701,
+        "Human-computer interaction": 508,
+        "Information retrieval": 668,
+        "Machine learning": 590,
+    },
+    "pubmed": {"Experimental diabetes": 4103, "Type 1 diabetes": 7875, "Type 2 diabetes": 7739},
+}
+
+
+def test_there_is_a_name_for_every_class():
+    for info in DATASETS.values():
+        if info.class_names is not None:
+            assert len(set(info.class_names)) == info.classes
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", LINQS)
+def test_classes_are_named_by_their_size(name, data_root):
+    graph, _ = load(name, data_root=data_root)
+    counts = [int((graph.y == label).sum()) for label in range(graph.num_classes)]
+    assert dict(zip(graph.class_names, counts, strict=True)) == LINQS[name]

@@ -35,6 +35,7 @@ class DatasetInfo:
         task: what is classified, "nodes" or "links"; links are the nodes of a dual graph.
         split: the usual split, a name that `make_split` knows.
         sizes: training, validation and test nodes of its public or random split, where they are fixed.
+        class_names: one name per class, where they are known with certainty.
     """
 
     title: str
@@ -49,7 +50,29 @@ class DatasetInfo:
     task: str = "nodes"
     split: str = PUBLIC
     sizes: Sizes | None = None
+    class_names: tuple[str, ...] | None = None
 
+
+# LINQS's names of the classes. Planetoid numbers them in an order of its own; the classes differ in size, and these are
+# the names of the classes of that size in LINQS's files.
+_CORA = (
+    "Theory",
+    "Reinforcement learning",
+    "Genetic algorithms",
+    "Neural networks",
+    "Probabilistic methods",
+    "Case based",
+    "Rule learning",
+)
+_CITESEER = (
+    "Artificial intelligence",
+    "Machine learning",
+    "Information retrieval",
+    "Databases",
+    "Agents",
+    "Human-computer interaction",
+)
+_PUBMED = ("Experimental diabetes", "Type 2 diabetes", "Type 1 diabetes")
 
 DATASETS: dict[str, DatasetInfo] = {
     "cora": DatasetInfo(
@@ -63,6 +86,7 @@ DATASETS: dict[str, DatasetInfo] = {
         format=PLANETOID,
         files=file_sets.CORA,
         sizes=(140, 500, 1000),
+        class_names=_CORA,
     ),
     "citeseer": DatasetInfo(
         title="Citeseer",
@@ -75,6 +99,7 @@ DATASETS: dict[str, DatasetInfo] = {
         format=PLANETOID,
         files=file_sets.CITESEER,
         sizes=(120, 500, 1000),
+        class_names=_CITESEER,
     ),
     "pubmed": DatasetInfo(
         title="Pubmed",
@@ -87,6 +112,7 @@ DATASETS: dict[str, DatasetInfo] = {
         format=PLANETOID,
         files=file_sets.PUBMED,
         sizes=(60, 500, 1000),
+        class_names=_PUBMED,
     ),
     "cora-full": DatasetInfo(
         title="Cora-Full",

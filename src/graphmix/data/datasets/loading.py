@@ -1,6 +1,7 @@
 """From a name to a graph and its split."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +73,7 @@ def _read(
     except DataError as error:
         advice = f"put the official file into {where(key, data_root)}"
         raise DataError(f"{error}; {advice}, or delete it there and it is downloaded again") from error
-    return graph, public
+    return (replace(graph, class_names=info.class_names) if info.class_names else graph), public
 
 
 def _check_sizes(graph: Graph, info: DatasetInfo) -> None:

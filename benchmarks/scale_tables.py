@@ -1,0 +1,70 @@
+"""The tables of docs/scale.md, from the results of bench.py, wild.py and wild_times.py."""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from graphmix.results.names import title
+from own_tables import large
+from results_page import commit_of
+from wild_names import GRAPHS, MANY, OURS
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def fits() -> str:
+    """Seconds of a fit: from two CSV files on two cores, and with the graph in memory on a GPU."""
+    cores, card = read("wild-times-cpu.json"), read("wild-h200.json")
+    own = {row["graph"]: row for row in cores["rows"]}
+    lines = ["| graph | on two cores, from CSV files (s) | on the GPU, from memory (s) |", "|---|---|---|"]
+    for graph, about in GRAPHS.items():
+        seconds = [row["seconds"] for row in card["rows"] if wanted(row) and row["graph"] == graph]
+        shown = [
+            f"{own[graph]['seconds']:.0f}, {own[graph]['per_class']} labels a class" if graph in own else "–",
+            f"{statistics.fmean(seconds):.1f}, {len(seconds)} draws" if seconds else "–",
+        ]
+        lines.append(f"| {graph}: {about.split(';')[0]} | {' | '.join(shown)} |")
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in card["rows"] if wanted(row)))
+    lines += [
+        "",
+        f"Left: {cores['cores']} cores, torch {cores['versions']['torch']}, {commit_of(cores['commit'])}; "
+        f"`{cores['command']}`. Right: 20 labels a class (counties: 40), {card['device']}, torch "
+        f"{card['versions']['torch']}, {commit_of(commits)}; `{card['command']}`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def wanted(row: dict[str, Any]) -> bool:
+    """Whether a row is of a fit with many labels."""
+    return (row["system"], row["amount"]) == (OURS, MANY)
+
+
+def epochs() -> str:
+    """Milliseconds of an epoch, for each trial."""
+    records = [read("bench-cpu.json"), read("bench-h200.json")]
+    lines = [
+        f"| milliseconds per epoch and trial | {' | '.join(record['device'] for record in records)} |",
+        "|---|---|---|",
+    ]
+    first, second = ({(row["dataset"], row["method"]): row["ours_ms"] for row in record["rows"]} for record in records)
+    for dataset, method in first:
+        times = f"{first[dataset, method]:.1f} | {second[dataset, method]:.3f}"
+        lines.append(f"| {dataset}, {title(method, 'gcn')} | {times} |")
+    whole = records[1]["hundred_trials"]
+    commits = dict.fromkeys(commit_of(record.get("commit")) for record in records)
+    lines += [
+        "",
+        f"A hundred trials of 2,000 epochs of GraphMix(GCN) on Cora: {whole['seconds']:.1f} s on the "
+        f"{records[1]['device']}, {whole['peak_gib']:.2f} GiB at the peak. `make bench`; {' and '.join(commits)}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read(name: str) -> dict[str, Any]:
+    """Read a results file."""
+    record: dict[str, Any] = json.loads((RESULTS / name).read_text())
+    return record
+
+
+SCALE_TABLES = {"scale_fits": fits, "scale_epochs": epochs, "large": large}
