@@ -1,12 +1,15 @@
-"""`graphmix data list`: one line for each dataset, on a narrow screen too."""
+"""`graphmix data`: a list with one line for each dataset, on a narrow screen too, and the example tables."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from graphmix.cli.data import datasets_table, notes
+from graphmix.cli.main import app
 from graphmix.data import DATASETS
+from graphmix.errors import ConfigError
 
 PLACES = {name: None if info.files is None else Path("/data") / info.files.folder for name, info in DATASETS.items()}
 
@@ -32,3 +35,16 @@ def test_the_folders_are_below_the_table():
     assert told[:2] == [f"In /data: {others}.", "In /cache: pubmed."]
     assert any("graphmix data get" in line for line in told)
     assert not any("graphmix data get" in line for line in notes(PLACES))
+
+
+def test_the_example_is_written_and_the_next_command_works(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert app(["data", "example", "my tables"], standalone_mode=False) in (None, 0)
+    printed = capsys.readouterr().out
+    program, *words = shlex.split(printed.partition("Next: ")[2])
+    assert program == "graphmix"
+    assert {f"my tables/{name}" for name in ("nodes.csv", "edges.csv")} <= set(words)
+    assert app([*words, "--methods", "label-propagation", "--no-report"], standalone_mode=False) in (None, 0)
+    assert "588, 80 of them labeled" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="exists already"):
+        app(["data", "example", "my tables"], standalone_mode=False)

@@ -1,5 +1,6 @@
-"""graphmix data: list and download datasets."""
+"""graphmix data: list and download datasets, and write example tables."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,15 @@ from graphmix.cli.flags import Command
 from graphmix.cli.options import DataRoot
 from graphmix.cli.screen import announce, output, tell
 
-app = typer.Typer(help="List and download datasets.", no_args_is_help=True)
+app = typer.Typer(help="List and download datasets, and write example tables.", no_args_is_help=True)
 
+_HOLDS = {
+    "nodes.csv": f"districts; the label, {data.EXAMPLE_LABEL}, is known for 80",
+    "edges.csv": "borders between them",
+    "truth.csv": "the votes that nodes.csv leaves out",
+    "new_nodes.csv": "districts that came later",
+    "new_edges.csv": "their borders",
+}
 HERE, MISSING, BUILT_IN = "here", "not here", "built in"
 
 
@@ -39,6 +47,34 @@ def get_dataset(
         tell(f"{count}, {state}, in {files[0].parent}")
     else:
         tell(f"{name} is built in; there is nothing to download")
+
+
+@app.command("example", cls=Command)
+def write_example(
+    folder: Annotated[Path, typer.Argument(help="Folder for the tables; made if it is missing.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace these files if they exist.")] = False,
+) -> None:
+    """Write example tables for `graphmix fit`: districts of an invented country, their borders, and a vote.
+
+    The vote of 80 of 588 districts is known. Twelve more districts are for `graphmix predict`, and truth.csv, with the
+    votes of all others, is for checking predictions.
+    """
+    files = data.write_districts(folder, force=force)
+    output.print(example_table(files))
+    nodes, edges, *_ = (shlex.quote(str(path)) for path in files)
+    tell(f"Tables written to {folder}")
+    tell(f"Next: graphmix fit --nodes {nodes} --edges {edges} --label {data.EXAMPLE_LABEL} --out model")
+
+
+def example_table(files: list[Path]) -> Table:
+    """Lay out the example's files, one row each."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in ("file", "rows", "what it holds"):
+        table.add_column(column, justify="right" if column == "rows" else "left")
+    for path in files:
+        rows = len(path.read_text(encoding="utf-8").splitlines()) - 1
+        table.add_row(path.name, f"{rows:,}", _HOLDS[path.name])
+    return table
 
 
 def datasets_table(places: dict[str, Path | None]) -> Table:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         resolve,
         where,
     )
+    from graphmix.data.datasets.districts import EXAMPLE_LABEL, districts, write_districts
     from graphmix.data.datasets.loading import Dataset, load
     from graphmix.data.datasets.npz import read_npz, write_npz
     from graphmix.data.datasets.sources import SourceUnavailable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATASETS",
+    "EXAMPLE_LABEL",
     "PUBLIC",
     "SPLITS",
     "Dataset",
@@ -36,6 +38,7 @@ __all__ = [
     "Split",
     "binarise",
     "check_split_name",
+    "districts",
     "dual",
     "get",
     "has_checksums",
@@ -48,6 +51,7 @@ __all__ = [
     "split_seeds",
     "synthetic",
     "where",
+    "write_districts",
     "write_npz",
 ]
 
@@ -56,6 +60,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "graphmix.data.datasets.catalogue": "DATASETS DatasetInfo get has_checksums is_file resolve where",
+        "graphmix.data.datasets.districts": "EXAMPLE_LABEL districts write_districts",
         "graphmix.data.datasets.loading": "Dataset load",
         "graphmix.data.datasets.npz": "read_npz write_npz",
         "graphmix.data.datasets.sources": "SourceUnavailable",
