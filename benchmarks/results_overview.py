@@ -11,8 +11,9 @@ BACK = "[All results, and what a verdict says](index.md)"
 WRITTEN = "<!-- Written by benchmarks/tables.py from the files in results/; do not edit. -->\n"
 HEAD = f"""{WRITTEN}# Results
 
-Every table and figure of the paper, trained again: our number, the paper's, the difference, and a verdict. A table can
-be sorted by a click on a column's name, and filtered by the menus above it.
+We trained every table and figure of the paper again. Each table shows our number, the paper's, the difference and a
+verdict. Click a column's name to sort a table, and use the menus above it to filter it. A *cell* is one number: a method
+on a dataset, under one [reading](../concepts/readings.md).
 """
 RULE = """## What a verdict says
 A cell's verdict comes from Welch's test of our trials against the paper's mean, standard deviation and number of
@@ -25,22 +26,23 @@ trials, and from the size of the difference.
 interval reaches no further than the paper's standard deviation, or half a point if that is more. |
 | *undecided* | There are too few trials to tell. |
 
-If trials share splits, the means of the splits are compared. Beside each difference is its 95 % interval. A cell that
-stands in two tables is counted once. [What did not reproduce](../reproduction.md) discusses the rest.
+If trials share splits, the means of the splits are compared. Each difference is followed by its 95 % interval. A cell
+that is in two tables is counted once. [What did not reproduce](../reproduction.md) discusses the cells that are not
+reproduced.
 
 ## What was chosen by looking
-Nothing was tuned and every trial counts. Epochs and hyperparameters were not chosen by test accuracy. Where the paper
-does not say what it did, three choices were made because our test numbers then came nearest to the paper's. A verdict
-in these places says less:
+Every trial counts, and neither epochs nor hyperparameters were chosen by test accuracy. In three places the paper does
+not say what it did, and we took the option whose test numbers came nearest to the paper's. A verdict there is weaker
+evidence:
 
 - [Table 2](random-splits.md): the random splits have 20 training nodes of each class (`balanced`), because with them
-  GraphMix gains about as much as in the paper ([why](../reproduction.md#random-splits-20-labels-of-each-class)).
+  GraphMix gains about as much on Cora as in the paper ([why](../reproduction.md#random-splits-20-labels-of-each-class)).
 - [Table 4](links.md): the paper's F1 of links is taken as macro F1 ([why](../design/0009-links-as-nodes.md)).
 - [Comparison with other methods](state-of-the-art.md): "FCN (self-training)" trains the FCN and predicts with the GNN
   ([why](../design/0011-methods-beside-graphmix.md)).
 
-The same as an interactive page, with curves, hidden states, confusion and calibration:
-<a href="../report.html">report.html</a>. `graphmix reproduce SPEC` makes any of it again.
+<a href="../report.html">report.html</a> shows the same on an interactive page, with training curves, hidden states,
+confusion matrices and calibration. `graphmix reproduce SPEC` trains a table or figure again.
 """
 
 

@@ -76,9 +76,9 @@ def figure(record: Record) -> str:
 def pictures(record: Record, done: list[CellResult]) -> str:
     """The pictures there are."""
     lines = [
-        "Colour is the true class. Above each picture stands how many of the nodes shown are predicted wrongly, "
-        'training nodes included. <a href="../report.html">The report</a> has the same pictures to zoom into, and '
-        f"those of {' and '.join(row for row in record.rows if row not in ROWS)}.\n"
+        "The colour is the true class. The number above each picture says how many of the nodes shown are predicted "
+        'wrongly, training nodes included. In <a href="../report.html">the report</a> you can zoom into the same '
+        f"pictures, and into those of {' and '.join(row for row in record.rows if row not in ROWS)}.\n"
     ]
     for column in dict.fromkeys(cell.column for cell in done):
         if TSNE.joinpath(f"{column.lower()}-light.png").exists():
@@ -110,7 +110,7 @@ def soft_ranks(record: Record, done: list[CellResult]) -> str:
             for place in range(len(means["GCN"]))
         )
         lines.append(f"| classes of {len(means['GCN'])} where GraphMix(GCN) is lowest | | | {lowest} |")
-    lines += ["", "Mean over classes and trials of a class's soft-rank.", ""]
+    lines += ["", "Soft-rank, mean over the classes and trials.", ""]
     return "\n".join([*lines, provenance(record), not_run(record)])
 
 
@@ -153,7 +153,7 @@ def selection(record: Record) -> str:
         theirs, ours = found.paper_chosen, found.chosen
         lines += [
             "",
-            f"Validation accuracy in percent. Chosen: α = {ours.alpha:g}, γ = {ours.gamma:g}; by the paper "
+            f"Validation accuracy in percent. Chosen here: α = {ours.alpha:g}, γ = {ours.gamma:g}; the paper chose "
             f"α = {theirs.alpha:g}, γ = {theirs.gamma:g}. With fresh seeds ({trials(cell)} trials) the test "
             f"accuracy is {spread_of(cell.run, record.metric)}, the paper's "
             f"{spread(cell.paper.mean, cell.paper.std)}: "
