@@ -152,7 +152,8 @@ def shorten(text):
     # Calls that train and leave the epochs to the defaults.
     unsaid = r"(Config(?:\.for_dataset)?\((?=[^()]*trials=)(?![^()]*epochs=)[^()]*)\)"
     text = re.sub(unsaid, r"\1, epochs=8)", text)
-    return re.sub(r"((?:fit_tables|GraphMixClassifier)\((?![^()]*epochs=)[^()]*)\)", r"\1, epochs=8, trials=2)", text)
+    fits = r"((?:fit_tables|GraphMixClassifier)\((?![^()]*epochs=)[^()]*)\)"
+    return re.sub(fits, r"\1, epochs=8, trials=2)", text).replace("(, ", "(")
 
 
 def run_command(words):
