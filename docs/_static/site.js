@@ -106,7 +106,8 @@ function makeFilterable(table) {
 
 const FEWEST_ROWS = 5;
 // What a block prints is not for copying.
-document.querySelectorAll("article div[class*=highlight-]:not(.highlight-python + .highlight-text)").forEach(addCopyButton);
+const PRINTED = ":is(.highlight-python, .highlight-console) + .highlight-text";
+document.querySelectorAll(`article div[class*=highlight-]:not(${PRINTED})`).forEach(addCopyButton);
 for (const table of document.querySelectorAll("article table.grid, article table.verdicts")) {
   if (table.tHead && table.tBodies[0] && table.tBodies[0].rows.length >= FEWEST_ROWS) {
     if (table.matches(".verdicts")) makeFilterable(table);

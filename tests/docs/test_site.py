@@ -153,7 +153,8 @@ def test_a_block_is_copied_without_its_prompts(open_page: Open) -> None:
     assert copied.startswith("graphmix ")
     assert "$ " not in copied
     # What a block prints has no button.
-    assert page.locator(".highlight-python + .highlight-text button.copy").count() == 0
+    assert page.locator(":is(.highlight-python, .highlight-console) + .highlight-text button.copy").count() == 0
+    assert page.locator(".highlight-python button.copy").count() == page.locator(".highlight-python").count()
 
 
 def test_hidden_states_stand_side_by_side(open_page: Open) -> None:
