@@ -85,7 +85,7 @@ def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
 
 def front_of_readme() -> str:
     """The sentence below the picture; links of the site begin in docs/."""
-    return WILD_TABLES["wild_front"]().replace("](wild.md)", "](docs/wild.md)")
+    return re.sub(r"\]\((\w+\.md)", r"](docs/\1", WILD_TABLES["wild_front"]())
 
 
 def demo() -> str:

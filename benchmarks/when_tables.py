@@ -90,7 +90,7 @@ def _of_real(rows: Rows) -> str:
     return (
         "Accuracy in percent, means over up to five draws of labels, as many of each class as the first column says. "
         "*No edges* is a logistic regression on the features. The GCN is PyG's, five networks. *Lead* is that of "
-        f"`fit` over the best of six peers on that graph, which is known only afterwards. {rows.made()}"
+        f"`fit` over the best peer of that graph, which is known only afterwards. {rows.made()}"
     )
 
 

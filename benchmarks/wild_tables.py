@@ -68,6 +68,7 @@ def front(rows: Rows) -> str:
         f"`graphmix fit` with its defaults and {others} other methods, with {LABELS[MANY]} labels a class "
         f"({COUNTIES}: {COUNTIES_LABELS[MANY]}), each dot the mean of up to {NUMBERS[most]} draws. "
         f"`fit` is the most accurate on {len(behind) - len(lost)} of {len(behind)} graphs.{rest} "
+        "Some defaults of `fit` [were chosen](choices.md) by looking at graphs of this suite. "
         f"[Every graph, every method, and fewer labels](wild.md).\n\n{rows.made()}\n"
     )
 

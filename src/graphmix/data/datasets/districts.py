@@ -73,7 +73,7 @@ def write_districts(folder: Path | str, *, force: bool = False) -> list[Path]:
         force: whether files of the same names are replaced.
 
     Returns:
-        The files: nodes.csv, edges.csv, truth.csv, new_nodes.csv and new_edges.csv.
+        The paths of nodes.csv, edges.csv, truth.csv, new_nodes.csv and new_edges.csv.
 
     Raises:
         ConfigError: a file exists already and `force` is not set, or cannot be written.
