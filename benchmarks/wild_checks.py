@@ -152,7 +152,7 @@ def said(setting: Setting) -> str:
 def _each(goal: str, shares: dict[str, float], outside: dict[str, float]) -> Check:
     if not shares:
         return Check(goal, "", None)
-    named = ", ".join(f"{graph} {share:.1f}" for graph, share in outside.items())
+    named = ", ".join(f"{graph} {share:.2f}" for graph, share in outside.items())
     lowest, highest = min(shares.values()), max(shares.values())
     reached = False if outside else _if_whole(len(shares), True)
     return Check(goal, named or f"{lowest:.1f} to {highest:.1f} % on {_share(len(shares))}", reached)

@@ -52,7 +52,7 @@ def test_one_graph_is_enough_to_miss_a_goal(wild, rows, name, value, goal):
             held[name] = value
     reached, said = find(verdicts(wild, rows), goal)
     assert reached is False
-    assert said == f"dblp {value:.1f}"
+    assert said == f"dblp {value:.2f}"
 
 
 def test_kept_predictions_of_all_draws_count_together(wild, rows):
