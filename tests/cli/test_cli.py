@@ -378,7 +378,7 @@ def test_the_package_installs_from_its_wheel(tmp_path):
     project = Path(__file__).parents[2]
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(project)]
     subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("graphmix-*.whl")
+    (wheel,) = tmp_path.glob("graphmix_learn-*.whl")
     empty = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(empty)], check=True)
     python = empty / "bin" / "python"

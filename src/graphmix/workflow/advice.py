@@ -89,13 +89,15 @@ def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
 def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
     """Return the held-out predictions of a GNN and an FCN: the same networks with and without edges, or else two.
 
-    None if one of them is missing.
+    Of several GNNs the one that is right most often counts, of equals the first by name: a file keeps no order. None if
+    a GNN or an FCN is missing.
     """
-    for name in held:
-        if own_fcn(name) in held:
-            return held[name], held[own_fcn(name)]
-    gnns = [each for name, each in held.items() if _is_gnn(name)]
-    return (max(gnns, key=lambda each: each.right.mean()), held[FCN]) if gnns and FCN in held else None
+    gnns = [name for name in sorted(held) if _is_gnn(name)]
+    both = [name for name in gnns if own_fcn(name) in held]
+    if not both and (not gnns or FCN not in held):
+        return None
+    best = max(both or gnns, key=lambda name: held[name].right.mean())
+    return held[best], held[own_fcn(best) if both else FCN]
 
 
 def _is_gnn(name: str) -> bool:
