@@ -12,8 +12,8 @@ WRITTEN = "<!-- Written by benchmarks/tables.py from the files in results/; do n
 HEAD = f"""{WRITTEN}# Results
 
 We trained every table and figure of the paper again. Each table shows our number, the paper's, the difference and a
-verdict. Click a column's name to sort a table, and use the menus above it to filter it. A *cell* is one number: a method
-on a dataset, under one [reading](../concepts/readings.md).
+verdict. Click a column's name to sort a table, and use the menus above it to filter it. A *cell* is one number: a
+method on a dataset, under one [reading](../concepts/readings.md).
 """
 RULE = """## What a verdict says
 A cell's verdict comes from Welch's test of our trials against the paper's mean, standard deviation and number of
@@ -36,7 +36,8 @@ not say what it did, and we took the option whose test numbers came nearest to t
 evidence:
 
 - [Table 2](random-splits.md): the random splits have 20 training nodes of each class (`balanced`), because with them
-  GraphMix gains about as much on Cora as in the paper ([why](../reproduction.md#random-splits-20-labels-of-each-class)).
+  GraphMix gains about as much on Cora as in the paper
+  ([why](../reproduction.md#random-splits-20-labels-of-each-class)).
 - [Table 4](links.md): the paper's F1 of links is taken as macro F1 ([why](../design/0009-links-as-nodes.md)).
 - [Comparison with other methods](state-of-the-art.md): "FCN (self-training)" trains the FCN and predicts with the GNN
   ([why](../design/0011-methods-beside-graphmix.md)).
