@@ -122,3 +122,12 @@ def test_columns_that_say_the_same_as_the_label(cells, is_copy):
     if is_copy:
         assert "column 'it' says the same as the label 'label': on 6 labeled rows" in found["it"]
         assert "`ignore=['it']`" in found["it"]
+
+
+def test_classes_that_differ_in_case_alone_are_named():
+    (note,) = notes("café", "Café", "café", "bar", "Bar", "shop", None)
+    assert note == (
+        "column 'it': 'Café' (1) and 'café' (2) differ only in upper and lower case and are classes of their own, "
+        "and 1 more such; if they are one class, write them alike"
+    )
+    assert notes("bar", "shop", "bar") == []

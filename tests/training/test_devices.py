@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from graphmix import Config, ConfigError, Graph, synthetic
+from graphmix import Config, ConfigError, DataError, Graph, fit, synthetic
 from graphmix.training import devices
 from graphmix.training.devices import choose_device, cpu_batch, passes_at_once, trials_at_once
 
@@ -106,3 +106,9 @@ def test_a_trial_that_cannot_fit_is_refused(monkeypatch):
 def test_devices_that_are_not_there(name):
     with pytest.raises(ConfigError, match=name):
         choose_device(name)
+
+
+def test_a_graph_of_another_library_is_named():
+    graph, split = synthetic(nodes=50, features=10, seed=1)
+    with pytest.raises(DataError, match=r"needs a graphmix.Graph, not dict; for PyG's Data: graphmix.Graph.build"):
+        fit({"x": graph.x}, split, Config(trials=1, epochs=1))

@@ -39,13 +39,29 @@ def label_notes(table: Table, name: str) -> list[str]:
         holds = f"{table.name}: column {quoted(name)} holds dates or times ({kind})"
         raise DataError(f"{holds}, and classes are names; make text of them, for example the years")
     sizes = Counter(word for word in as_words(table.column(name)).to_pylist() if word is not None)
-    notes = _missing_notes(table, name) + _doubtful_notes(name, sizes)
+    notes = _missing_notes(table, name) + _doubtful_notes(name, sizes) + _case_notes(name, sizes)
     found = kind_of_labels(sizes)
     if found and not _are_codes(sizes):
         notes.append(
             f"column {quoted(name)} holds {found}: each of the {len(sizes):,} different ones is a class by itself"
         )
     return notes
+
+
+def _case_notes(name: str, sizes: Counter[str]) -> list[str]:
+    """Say which classes differ in upper and lower case alone: they are mostly one class that was typed in two ways."""
+    alike: dict[str, list[str]] = {}
+    for word in sizes:
+        alike.setdefault(word.casefold(), []).append(word)
+    several = [sorted(words) for words in alike.values() if len(words) > 1]
+    if not several:
+        return []
+    shown = " and ".join(f"{shortened(word)} ({sizes[word]:,})" for word in several[0])
+    more = f", and {len(several) - 1:,} more such" if len(several) > 1 else ""
+    return [
+        f"column {quoted(name)}: {shown} differ only in upper and lower case and are classes of their own{more}; "
+        "if they are one class, write them alike"
+    ]
 
 
 def missing_words(table: Table, name: str) -> Counter[str]:

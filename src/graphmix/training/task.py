@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from graphmix.data import Graph, Split, binarise, row_normalise
-from graphmix.errors import ConfigError
+from graphmix.errors import ConfigError, DataError
 from graphmix.method import class_weights
 from graphmix.models.registry import NETWORKS
 from graphmix.sparse import SparseMatrix, distinct_rows, rows
@@ -105,6 +105,9 @@ class Task:
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
         """Check that the split fits the graph, prepare the features, and move everything to the device."""
+        if not isinstance(graph, Graph):
+            built = "graphmix.Graph.build(data.x, data.edge_index, data.y)"
+            raise DataError(f"training needs a graphmix.Graph, not {type(graph).__name__}; for PyG's Data: {built}")
         split.check(graph)
         splits = split.train.shape[0]
         if splits not in (1, config.trials):
