@@ -109,6 +109,6 @@ def test_devices_that_are_not_there(name):
 
 
 def test_a_graph_of_another_library_is_named():
-    graph, split = synthetic(nodes=50, features=10, seed=1)
+    graph, split = synthetic(nodes=100, features=10, seed=1)
     with pytest.raises(DataError, match=r"needs a graphmix.Graph, not dict; for PyG's Data: graphmix.Graph.build"):
         fit({"x": graph.x}, split, Config(trials=1, epochs=1))

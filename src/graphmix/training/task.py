@@ -105,9 +105,10 @@ class Task:
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
         """Check that the split fits the graph, prepare the features, and move everything to the device."""
-        if not isinstance(graph, Graph):
+        given: object = graph
+        if not isinstance(given, Graph):
             built = "graphmix.Graph.build(data.x, data.edge_index, data.y)"
-            raise DataError(f"training needs a graphmix.Graph, not {type(graph).__name__}; for PyG's Data: {built}")
+            raise DataError(f"training needs a graphmix.Graph, not {type(given).__name__}; for PyG's Data: {built}")
         split.check(graph)
         splits = split.train.shape[0]
         if splits not in (1, config.trials):
