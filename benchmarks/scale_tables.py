@@ -1,11 +1,10 @@
-"""The tables of docs/scale.md, from the results of bench.py, wild.py and wild_times.py."""
+"""The tables of docs/scale.md, from the results of wild.py and wild_times.py; tables.py has that of an epoch."""
 
 import json
 import statistics
 from pathlib import Path
 from typing import Any
 
-from graphmix.results.names import title
 from own_tables import large
 from results_page import commit_of
 from wild_names import GRAPHS, MANY, OURS
@@ -40,31 +39,10 @@ def wanted(row: dict[str, Any]) -> bool:
     return (row["system"], row["amount"]) == (OURS, MANY)
 
 
-def epochs() -> str:
-    """Milliseconds of an epoch, for each trial."""
-    records = [read("bench-cpu.json"), read("bench-h200.json")]
-    lines = [
-        f"| milliseconds per epoch and trial | {' | '.join(record['device'] for record in records)} |",
-        "|---|---|---|",
-    ]
-    first, second = ({(row["dataset"], row["method"]): row["ours_ms"] for row in record["rows"]} for record in records)
-    for dataset, method in first:
-        times = f"{first[dataset, method]:.1f} | {second[dataset, method]:.3f}"
-        lines.append(f"| {dataset}, {title(method, 'gcn')} | {times} |")
-    whole = records[1]["hundred_trials"]
-    commits = dict.fromkeys(commit_of(record.get("commit")) for record in records)
-    lines += [
-        "",
-        f"A hundred trials of 2,000 epochs of GraphMix(GCN) on Cora: {whole['seconds']:.1f} s on the "
-        f"{records[1]['device']}, {whole['peak_gib']:.2f} GiB at the peak. `make bench`; {' and '.join(commits)}.",
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def read(name: str) -> dict[str, Any]:
     """Read a results file."""
     record: dict[str, Any] = json.loads((RESULTS / name).read_text())
     return record
 
 
-SCALE_TABLES = {"scale_fits": fits, "scale_epochs": epochs, "large": large}
+SCALE_TABLES = {"scale_fits": fits, "large": large}
