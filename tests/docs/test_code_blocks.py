@@ -19,7 +19,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 import typer
@@ -44,14 +43,16 @@ RUN_FIRST = re.compile(r"<!-- run first:\n(.*?)\n?-->", re.DOTALL)
 LANGUAGES = {"python", "console", "text", "bibtex", "toml", "json", "mermaid"}
 
 
-def load_walks():
-    spec = importlib.util.spec_from_file_location("walks", PROJECT / "benchmarks" / "walks.py")
+def load(path):
+    """Import a script, which is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-walks = load_walks()
+walks = load(PROJECT / "benchmarks" / "walks.py")
+smoke = load(PROJECT / "tools" / "package_smoke.py")
 
 
 def blocks(page):
@@ -108,7 +109,10 @@ def test_the_code_runs_on_real_datasets(page, apart, data_root, monkeypatch, cap
 
 
 def run_page(page, capsys, *, with_data):
-    names = write_readme_data() if page == README else {}
+    names = {}
+    if page == README:
+        smoke.write_tables()
+        names = smoke.given_names()
     hidden = hidden_code(page)
     for place, block in enumerate(blocks(page)):
         if place in hidden:
@@ -123,21 +127,6 @@ def run_page(page, capsys, *, with_data):
         exec(compile(shorten(block.text), name(page), "exec"), names)
         if block.output is not None and page not in TUTORIALS:
             assert capsys.readouterr().out == block.output, block.text
-
-
-def write_readme_data():
-    """Write the tables that the README names, and return the arrays that it calls `x`, `y` and `edges`."""
-    papers = [f"{paper},{'ab'[paper % 2] if paper < 30 else ''},{2000 + paper % 2}" for paper in range(40)]
-    tables = {
-        "papers": ["id,topic,year", *papers],
-        "cites": ["citing,cited", *(f"{paper},{(paper + 2) % 40}" for paper in range(40))],
-        "new_papers": ["id,year", "p1,2001"],
-        "new_cites": ["citing,cited", "p1,3"],
-    }
-    for table, rows in tables.items():
-        Path(f"{table}.csv").write_text("\n".join(rows) + "\n")
-    rng = np.random.default_rng(0)
-    return {"x": rng.random((60, 8)), "edges": rng.integers(0, 60, (2, 150)), "y": np.arange(60) % 3}
 
 
 def hidden_code(page):
