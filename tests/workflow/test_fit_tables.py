@@ -142,9 +142,9 @@ def test_what_a_watcher_is_told(files):
     assert watch.told[:4] == ["reading", "encoding", ("nodes", 18), "training"]
     *training, last = watch.told[4:]
     assert last == "writing"
-    # Two networks and label propagation, then the members of the mixture on all labels.
-    assert [(place, steps) for _, place, steps in training] == [(0, 4), (1, 4), (2, 4)] + [(3, 4)] * (len(training) - 3)
-    assert "on 18 labels" in training[3][0]
+    # A network and label propagation, then the members of the mixture on all labels.
+    assert [(place, steps) for _, place, steps in training] == [(0, 3), (1, 3)] + [(2, 3)] * (len(training) - 2)
+    assert "on 18 labels" in training[2][0]
     # Three trials of three epochs, and label propagation's steps.
     assert {(done, total) for done, total in watch.done if total == 9} >= {(3, 9), (6, 9), (9, 9)}
     assert all(0 <= done <= total for done, total in watch.done)

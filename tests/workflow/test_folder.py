@@ -44,7 +44,7 @@ def refused(folder, *parts):
     [
         (("graphmix",), {"graphmix-gpr", "graphmix-gpr-fcn"}),
         (("label-propagation",), {"label-propagation"}),
-        (("fcn", "supervised"), {"fcn", "supervised-gpr", "supervised-sage"}),
+        (("fcn", "supervised"), {"fcn", "supervised-gpr"}),
         (("logistic-regression", "random-forest"), {"logistic-regression", "random-forest"}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",

@@ -19,9 +19,9 @@ NAMES = {
     "random-forest",
     "fcn",
     "supervised-gpr",
-    "supervised-sage",
     "graphmix-steady-gpr",
     "graphmix-steady-sage",
+    "graphmix-steady-gcn",
 }
 
 
@@ -52,7 +52,7 @@ def test_what_the_folder_of_a_mixture_holds(nodes):
     assert sum(shares) == pytest.approx(1)
     assert shares == sorted(shares, reverse=True)
     assert {path.name for path in (nodes / "model" / "candidates").iterdir()} == NAMES
-    assert set(model.held) == NAMES | {"mixture", "graphmix-steady-gpr-fcn", "graphmix-steady-sage-fcn"}
+    assert set(model.held) == NAMES | {"mixture", *(f"graphmix-steady-{each}-fcn" for each in ("gpr", "sage", "gcn"))}
     chosen = {member.name for member in model.mixture.members}
     assert 1 < len(chosen) <= len(NAMES)
     # Only networks of members are trained on all labels and kept; others are made anew, which takes no time.
