@@ -26,7 +26,7 @@ def test_it_is_the_default_and_a_mixture(small, auto):
     assert sum(shares.values()) == pytest.approx(1)
     assert {member.method for member in auto.model_.members} <= set(fit_methods())
     held = set(auto.table_model_.held)
-    assert {"mixture", "logistic-regression", "supervised-gpr", "graphmix-steady-gcn", "graphmix-steady-gcn-fcn"} <= held
+    assert {"mixture", "logistic-regression", "graphmix-steady-gcn", "graphmix-steady-gcn-fcn"} <= held
     assert shares.keys() <= held
     np.testing.assert_allclose(auto.predict_proba().sum(axis=1), 1)
     assert auto.held_out_accuracy_ == pytest.approx(auto.table_model_.held["mixture"].right.mean())
