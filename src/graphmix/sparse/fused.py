@@ -1,0 +1,36 @@
+"""Predictions by a network of two layers in one native pass, where numba is installed."""
+
+from torch import Tensor
+
+from graphmix.sparse.matrix import Chain, SparseMatrix
+from graphmix.sparse.ops import native_ops
+from graphmix.streams import Keep
+
+Layer = tuple[Tensor, Tensor | None]
+
+_WIDEST = 64
+
+
+def fuses(x: SparseMatrix | Tensor, graph: SparseMatrix | Chain | None, weight: Tensor) -> bool:
+    """Whether `two_layers` takes these: sparse matrices, and W₁ on a CPU with numba, not too wide for a vector."""
+    if not isinstance(x, SparseMatrix) or not isinstance(graph, SparseMatrix) or weight.shape[2] > _WIDEST:
+        return False
+    return native_ops(x, weight) is not None
+
+
+def two_layers(x: SparseMatrix, graph: SparseMatrix, first: Layer, second: Layer, keep: Keep | None) -> Tensor:
+    """Compute Â ReLU(Â dropout(X) W₁ + b₁) W₂ + b₂ without writing out the hidden states; no gradient flows.
+
+    Args:
+        x: X `[nodes, features]`.
+        graph: Â `[nodes, nodes]`.
+        first: W₁ `[trials, features, hidden]` and b₁ `[trials, 1, hidden]`, or None.
+        second: W₂ `[trials, hidden, classes]` and b₂ `[trials, 1, classes]`, or None.
+        keep: one bit per non-zero of X, for `trials * copies` masks; None: no dropout.
+
+    Returns:
+        `[trials * copies, nodes, classes]`.
+    """
+    words, scale = (None, 1.0) if keep is None else (keep.words, keep.scale)
+    logits: Tensor = native_ops(x, first[0]).two_layers(x, graph, (first, second), words, scale)
+    return logits
