@@ -56,7 +56,7 @@ class GCN(Backbone):
 
     def _predicts_in_one_pass(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None) -> bool:
         first, second = (self.weights[f"{layer}.weight"] for layer in ("conv1", "conv2"))
-        if torch.is_grad_enabled() or not fuses(x, graph.propagation, first):
+        if torch.is_grad_enabled() or not fuses(x, graph.propagation, first.shape[2]):
             return False
         # The pass maps before it propagates, and drops nothing but features.
         return second.shape[1] >= second.shape[2] and (

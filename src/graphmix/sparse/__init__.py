@@ -1,12 +1,13 @@
 """Products of sparse matrices with a trial axis, with dropout on the non-zeros."""
 
 from graphmix.sparse.attention import Neighbours, attend
-from graphmix.sparse.fused import fuses, two_layers
+from graphmix.sparse.fused import PASSES, fuses, two_layers
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
 from graphmix.sparse.powers import sum_of_powers
 
 __all__ = [
+    "PASSES",
     "Chain",
     "Neighbours",
     "SparseMatrix",

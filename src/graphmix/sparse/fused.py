@@ -9,13 +9,15 @@ from graphmix.streams import Keep
 Layer = tuple[Tensor, Tensor | None]
 
 _WIDEST = 64
+# The passes of a trial that the native code takes together.
+PASSES = 5
 
 
-def fuses(x: SparseMatrix | Tensor, graph: SparseMatrix | Chain | None, weight: Tensor) -> bool:
-    """Whether `two_layers` takes these: sparse matrices, and W₁ on a CPU with numba, not too wide for a vector."""
-    if not isinstance(x, SparseMatrix) or not isinstance(graph, SparseMatrix) or weight.shape[2] > _WIDEST:
+def fuses(x: SparseMatrix | Tensor, graph: SparseMatrix | Chain | None, hidden: int) -> bool:
+    """Whether `two_layers` takes these: sparse matrices on a CPU with numba, and no more hidden units than a vector."""
+    if not isinstance(x, SparseMatrix) or not isinstance(graph, SparseMatrix) or hidden > _WIDEST:
         return False
-    return native_ops(x, weight) is not None
+    return native_ops(x, x.values) is not None
 
 
 def two_layers(x: SparseMatrix, graph: SparseMatrix, first: Layer, second: Layer, keep: Keep | None) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from graphmix.sparse.vectors import add_product, load, lowest_bit, store, zeros
+from graphmix.sparse.vectors import add_product, at, load, lowest_bit, store, zeros
 
 LEAST = 8  # the lanes of the smallest vector
 _ALL, _NONE, _ONE = np.uint64(2**64 - 1), np.uint64(0), np.uint64(1)
@@ -78,9 +78,9 @@ def scatter(lanes: int, partial: bool) -> Callable[..., None]:
             begin = block * columns * wide + first
             for row in range(rows):
                 own = _load(grad, (block * rows + row) * width + first, lanes, partial)
-                for entry in range(crow[row], crow[row + 1]):
-                    place = begin + np.int64(col[entry]) * wide
-                    store(out, place, lanes, add_product(values[entry], own, load(out, place, lanes, lanes)))
+                for entry in range(at(crow, row), at(crow, row + 1)):
+                    place = begin + np.int64(at(col, entry)) * wide
+                    store(out, place, lanes, add_product(at(values, entry), own, load(out, place, lanes, lanes)))
 
     return scatter
 
@@ -92,18 +92,18 @@ def scatter_kept(lanes: int, partial: bool) -> Callable[..., None]:
         blocks, columns, width, wide, first = sizes
         rows = len(crow) - 1
         for block in range(blocks):
-            begin = block * columns * wide + first
+            begin, own_words = block * columns * wide + first, words[block]
             for row in range(rows):
-                start, end = crow[row], crow[row + 1]
+                start, end = at(crow, row), at(crow, row + 1)
                 own = _load(grad, (block * rows + row) * width + first, lanes, partial)
                 for word in range(start >> 6, (end + 63) >> 6):
-                    bits = _bits_within(words[block, word], word << 6, start, end)
+                    bits = _bits_within(at(own_words, word), word << 6, start, end)
                     while bits != _NONE:
                         entry = (word << 6) + lowest_bit(bits)
                         bits &= bits - _ONE
-                        place = begin + np.int64(col[entry]) * wide
+                        place = begin + np.int64(at(col, entry)) * wide
                         found = load(out, place, lanes, lanes)
-                        store(out, place, lanes, add_product(values[entry] * scale, own, found))
+                        store(out, place, lanes, add_product(at(values, entry) * scale, own, found))
 
     return scatter_kept
 
@@ -123,10 +123,10 @@ def small_product(lanes: int, partial: bool) -> Callable[..., None]:
                 for column in range(columns):
                     found = load(weight, begin + column * wide, lanes, lanes)
                     sums = (
-                        add_product(values[row * columns + column], found, sums[0]),
-                        add_product(values[second * columns + column], found, sums[1]),
-                        add_product(values[third * columns + column], found, sums[2]),
-                        add_product(values[fourth * columns + column], found, sums[3]),
+                        add_product(at(values, row * columns + column), found, sums[0]),
+                        add_product(at(values, second * columns + column), found, sums[1]),
+                        add_product(at(values, third * columns + column), found, sums[2]),
+                        add_product(at(values, fourth * columns + column), found, sums[3]),
                     )
                 _store(out, row * width + first, sums[0], lanes, partial)
                 _store(out, second * width + first, sums[1], lanes, partial)
@@ -149,10 +149,10 @@ def outer_sum(lanes: int, partial: bool) -> Callable[..., None]:
                 for row in range(trial * rows, (trial + 1) * rows):
                     found = _load(grad, row * width + first, lanes, partial)
                     sums = (
-                        add_product(values[row * columns + column], found, sums[0]),
-                        add_product(values[row * columns + second], found, sums[1]),
-                        add_product(values[row * columns + third], found, sums[2]),
-                        add_product(values[row * columns + fourth], found, sums[3]),
+                        add_product(at(values, row * columns + column), found, sums[0]),
+                        add_product(at(values, row * columns + second), found, sums[1]),
+                        add_product(at(values, row * columns + third), found, sums[2]),
+                        add_product(at(values, row * columns + fourth), found, sums[3]),
                     )
                 begin = trial * columns * wide + first
                 store(out, begin + column * wide, lanes, sums[0])
@@ -190,7 +190,7 @@ def two_layers(wide: int, narrow: int, masked: bool, partial: bool) -> Callable[
                 for unit in range(hidden):
                     weight = load(second[0], (trial * hidden + unit) * narrow, narrow, narrow)
                     # Not `max`: what is not a number stays so, as in torch.
-                    total = add_product(_ZERO if state[unit] < _ZERO else state[unit], weight, total)
+                    total = add_product(_ZERO if at(state, unit) < _ZERO else at(state, unit), weight, total)
                 store(logits, row * narrow, narrow, total)
             for row in range(rows):
                 total = _row_sum(graph[0], graph[1], graph[2], row, logits, 0, narrow, narrow, False)
@@ -204,24 +204,24 @@ def two_layers(wide: int, narrow: int, masked: bool, partial: bool) -> Callable[
 def _row_sum(crow, col, values, row, dense, begin, width, lanes, partial):  # type: ignore[no-untyped-def]
     """Return a row times an operand whose rows of `width` start at `begin`."""
     total = zeros(lanes)
-    for entry in range(crow[row], crow[row + 1]):
-        found = _load(dense, begin + np.int64(col[entry]) * width, lanes, partial)
-        total = add_product(values[entry], found, total)
+    for entry in range(at(crow, row), at(crow, row + 1)):
+        found = _load(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
+        total = add_product(at(values, entry), found, total)
     return total
 
 
 @numba.njit(inline="always")
 def _kept_sum(crow, col, values, words, scale, row, dense, begin, width, lanes, partial):  # type: ignore[no-untyped-def]
     """Return a row, dropped out by a block's words, times an operand whose rows of `width` start at `begin`."""
-    start, end = crow[row], crow[row + 1]
+    start, end = at(crow, row), at(crow, row + 1)
     total = zeros(lanes)
     for word in range(start >> 6, (end + 63) >> 6):
-        bits = _bits_within(words[word], word << 6, start, end)
+        bits = _bits_within(at(words, word), word << 6, start, end)
         while bits != _NONE:
             entry = (word << 6) + lowest_bit(bits)
             bits &= bits - _ONE
-            found = _load(dense, begin + np.int64(col[entry]) * width, lanes, partial)
-            total = add_product(values[entry] * scale, found, total)
+            found = _load(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
+            total = add_product(at(values, entry) * scale, found, total)
     return total
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from graphmix.sparse.matrix import SparseMatrix
+from graphmix.sparse.numba_copies import two_layers_of_copies
 from graphmix.sparse.numba_kernels import (
     LEAST,
     Build,
@@ -28,6 +29,7 @@ from graphmix.sparse.numba_kernels import two_layers as two_layers_kernel
 
 # The lanes of the vectors, and so the columns of an operand that one pass over the non-zeros serves.
 _LANES = (32, 16, LEAST)
+_TOGETHER = 5  # the masks of a trial in `two_layers_of_copies`
 _NO_BITS = np.zeros((1, 1), np.uint64)
 
 Layer = tuple[Tensor, Tensor | None]
@@ -124,15 +126,15 @@ def two_layers(
     classes = second.shape[2]
     wide, narrow = vector_of(hidden), vector_of(classes)
     out = torch.empty(blocks, x.shape[0], classes)
+    sizes = (blocks, blocks // trials, features, hidden, classes)
+    weights = _whole(layers[0], wide), _whole(layers[1], narrow)
+    if words is not None and sizes[1] % _TOGETHER == 0:
+        masks = words.contiguous().view(torch.uint8).numpy(), np.float32(scale)
+        compiled(two_layers_of_copies, wide, narrow)(x.arrays, *masks, graph.arrays, *weights, _flat(out), sizes)
+        return out
+    masks = _NO_BITS if words is None else _bits(words), np.float32(scale)
     compiled(two_layers_kernel, wide, narrow, words is not None, classes != narrow)(
-        x.arrays,
-        _bits(words) if words is not None else _NO_BITS,
-        np.float32(scale),
-        graph.arrays,
-        _whole(layers[0], wide),
-        _whole(layers[1], narrow),
-        _flat(out),
-        (blocks, blocks // trials, features, hidden, classes),
+        x.arrays, *masks, graph.arrays, *weights, _flat(out), sizes
     )
     return out
 
@@ -182,6 +184,7 @@ def _kernel(build: Build, lanes: int, width: int) -> Any:
 
 
 def _flat(dense: Tensor) -> Any:
+    assert dense.dtype == torch.float32  # kernels read memory as it is
     return dense.detach().contiguous().view(-1).numpy()
 
 
