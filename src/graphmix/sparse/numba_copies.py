@@ -1,8 +1,8 @@
 """The kernel of the target passes: five dropout masks of a trial at a time.
 
 The masks share the trial's weights, so a row of weights is loaded once and added to five sums. With five sums, none
-waits for the addition before. What the products of a node give stands copy by copy, so that for an edge the graph's
-products read five neighbouring vectors.
+waits for the addition before. The five values of a node stand side by side, so that for an edge the graph's products
+read five adjacent vectors.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _BITS = np.array([byte >> bit & 1 for byte in range(256) for bit in range(8)], n
 
 
 def two_layers_of_copies(wide: int, narrow: int) -> Callable[..., None]:
-    """Compute Â ReLU(Â dropout(X) W₁ + b₁) W₂ + b₂ like `two_layers`, for a multiple of five copies of each trial."""
+    """Compute Â ReLU(Â dropout(X) W₁ + b₁) W₂ + b₂ for a multiple of five copies of each trial."""
 
     def two_layers_of_copies(x, masks, scale, graph, first, second, out, sizes):  # type: ignore[no-untyped-def]
         blocks, copies, features, hidden, classes = sizes

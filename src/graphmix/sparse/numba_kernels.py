@@ -163,41 +163,33 @@ def outer_sum(lanes: int, partial: bool) -> Callable[..., None]:
     return outer_sum
 
 
-def two_layers(wide: int, narrow: int, masked: bool, partial: bool) -> Callable[..., None]:
-    """Compute Â ReLU(Â dropout(X) W₁ + b₁) W₂ + b₂ for each block, with nothing but the result written out.
+def second_layer(wide: int, narrow: int, partial: bool) -> Callable[..., None]:
+    """Compute Â ReLU(Â M + b₁) W₂ + b₂ for each block, with nothing but the result written out.
 
-    A hidden state is one vector of `wide` lanes, and so is a row of W₁; one of W₂ has `narrow` lanes.
+    A row of M is one vector of `wide` lanes; one of W₂ has `narrow` lanes.
     """
 
-    def two_layers(x, words, scale, graph, first, second, out, sizes):  # type: ignore[no-untyped-def]
-        blocks, copies, features, hidden, classes = sizes
-        rows = len(graph[0]) - 1
-        mapped, state = np.empty(rows * wide, np.float32), np.empty(wide, np.float32)
-        logits = np.empty(rows * narrow, np.float32)
+    def second_layer(crow, col, values, mapped, biases, weight, out, sizes):  # type: ignore[no-untyped-def]
+        blocks, copies, hidden, classes = sizes
+        rows = len(crow) - 1
+        state, logits = np.empty(wide, np.float32), np.empty(rows * narrow, np.float32)
         for block in range(blocks):
             trial = block // copies
             for row in range(rows):
-                if masked:
-                    begin, own = trial * features * wide, words[block]
-                    total = _kept_sum(x[0], x[1], x[2], own, scale, row, first[0], begin, wide, wide, False)
-                else:
-                    total = _row_sum(x[0], x[1], x[2], row, first[0], trial * features * wide, wide, wide, False)
-                store(mapped, row * wide, wide, total)
-            for row in range(rows):
-                total = _row_sum(graph[0], graph[1], graph[2], row, mapped, 0, wide, wide, False)
-                store(state, 0, wide, add_product(_UNIT, load(first[1], trial * wide, wide, wide), total))
+                total = _row_sum(crow, col, values, row, mapped, block * rows * wide, wide, wide, False)
+                store(state, 0, wide, add_product(_UNIT, load(biases[0], trial * wide, wide, wide), total))
                 total = zeros(narrow)
                 for unit in range(hidden):
-                    weight = load(second[0], (trial * hidden + unit) * narrow, narrow, narrow)
+                    found = load(weight, (trial * hidden + unit) * narrow, narrow, narrow)
                     # Not `max`: what is not a number stays so, as in torch.
-                    total = add_product(_ZERO if at(state, unit) < _ZERO else at(state, unit), weight, total)
+                    total = add_product(_ZERO if at(state, unit) < _ZERO else at(state, unit), found, total)
                 store(logits, row * narrow, narrow, total)
             for row in range(rows):
-                total = _row_sum(graph[0], graph[1], graph[2], row, logits, 0, narrow, narrow, False)
-                total = add_product(_UNIT, load(second[1], trial * narrow, narrow, narrow), total)
+                total = _row_sum(crow, col, values, row, logits, 0, narrow, narrow, False)
+                total = add_product(_UNIT, load(biases[1], trial * narrow, narrow, narrow), total)
                 _store(out, (block * rows + row) * classes, total, narrow, partial)
 
-    return two_layers
+    return second_layer
 
 
 @numba.njit(inline="always")

@@ -23,14 +23,13 @@ from graphmix.sparse.numba_kernels import (
     outer_sum,
     scatter,
     scatter_kept,
+    second_layer,
     small_product,
 )
-from graphmix.sparse.numba_kernels import two_layers as two_layers_kernel
 
 # The lanes of the vectors, and so the columns of an operand that one pass over the non-zeros serves.
 _LANES = (32, 16, LEAST)
-_TOGETHER = 5  # the masks of a trial in `two_layers_of_copies`
-_NO_BITS = np.zeros((1, 1), np.uint64)
+_TOGETHER = 5  # the masks of a trial that go through two layers together
 
 Layer = tuple[Tensor, Tensor | None]
 
@@ -122,19 +121,20 @@ def two_layers(
     """
     (first, _), (second, _) = layers
     trials, features, hidden = first.shape
-    blocks = trials if words is None else words.shape[0]
-    classes = second.shape[2]
+    classes, copies = second.shape[2], 1 if words is None else words.shape[0] // trials
     wide, narrow = vector_of(hidden), vector_of(classes)
-    out = torch.empty(blocks, x.shape[0], classes)
-    sizes = (blocks, blocks // trials, features, hidden, classes)
     weights = _whole(layers[0], wide), _whole(layers[1], narrow)
-    if words is not None and sizes[1] % _TOGETHER == 0:
+    out = torch.empty(trials * copies, x.shape[0], classes)
+    if words is not None and copies % _TOGETHER == 0:
         masks = words.contiguous().view(torch.uint8).numpy(), np.float32(scale)
-        compiled(two_layers_of_copies, wide, narrow)(x.arrays, *masks, graph.arrays, *weights, _flat(out), sizes)
+        parts = tuple((_flat(weight), _flat(bias)) for weight, bias in weights)
+        sizes: tuple[int, ...] = (trials * copies, copies, features, hidden, classes)
+        compiled(two_layers_of_copies, wide, narrow)(x.arrays, *masks, graph.arrays, *parts, _flat(out), sizes)
         return out
-    masks = _NO_BITS if words is None else _bits(words), np.float32(scale)
-    compiled(two_layers_kernel, wide, narrow, words is not None, classes != narrow)(
-        x.arrays, *masks, graph.arrays, *weights, _flat(out), sizes
+    mapped = product(x, weights[0][0], words, scale)
+    biases, sizes = (_flat(weights[0][1]), _flat(weights[1][1])), (trials * copies, copies, hidden, classes)
+    compiled(second_layer, wide, narrow, classes != narrow)(
+        *graph.arrays, _flat(mapped), biases, _flat(weights[1][0]), _flat(out), sizes
     )
     return out
 
@@ -144,13 +144,13 @@ def vector_of(width: int) -> int:
     return max(LEAST, 1 << (width - 1).bit_length())
 
 
-def _whole(layer: Layer, lanes: int) -> tuple[Any, Any]:
+def _whole(layer: Layer, lanes: int) -> tuple[Tensor, Tensor]:
     """Return the weight and the bias of a layer, zeros for None, with one vector as a row."""
     weight, bias = layer
     missing = lanes - weight.shape[2]
     if bias is None:
         bias = weight.new_zeros(weight.shape[0], 1, weight.shape[2])
-    return _flat(pad(weight.detach(), (0, missing))), _flat(pad(bias.detach(), (0, missing)))
+    return pad(weight.detach(), (0, missing)), pad(bias.detach(), (0, missing))
 
 
 def _small(build: Build, arrays: tuple[Any, ...], values: torch.Size, weight: torch.Size) -> None:
