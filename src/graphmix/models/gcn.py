@@ -30,6 +30,9 @@ class GCN(Backbone):
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(Â X W₁): `[trials, nodes, hidden]`."""
+        if noise is not None and self.input_dropout == 0:
+            # Without dropout a trial's copies are equal so far: one product with Â serves all.
+            return self.encode(x, graph).repeat_interleave(noise.keys.shape[0] // self.trials, dim=0)
         mapped = linear(x, self.weights["conv1.weight"], self.input_dropout, noise)
         return self._convolve(mapped, graph, "conv1.bias").relu()
 
