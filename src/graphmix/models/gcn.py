@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
-from graphmix.sparse import SparseMatrix, matmul, per_trial
+from graphmix.sparse import SparseMatrix, matmul, mean_predictions, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -13,6 +13,7 @@ class GCN(Backbone):
     """Two graph convolutions with ReLU between them; on the null graph, a net with one hidden layer."""
 
     reads_rows: ClassVar[bool] = True
+    reads_hops: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -36,6 +37,15 @@ class GCN(Backbone):
         """Compute Â H W₂: `[trials, nodes, classes]`."""
         mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
         return self._convolve(mapped, graph, "conv2.bias")
+
+    def mean_predictions(
+        self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise, index: Tensor
+    ) -> Tensor | None:
+        """Average probabilities by fused kernels, on CUDA, if features and graph are sparse matrices."""
+        if self.hidden_dropout > 0 or self.input_dropout == 0:
+            return None
+        names = ("conv1.weight", "conv2.weight", "conv1.bias", "conv2.bias")
+        return mean_predictions(x, graph.propagation, [self.weights.get(name) for name in names], noise, self.input_dropout, index)
 
     def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:
         propagation = graph.propagation

@@ -1,20 +1,25 @@
 """Products of sparse matrices with a trial axis, with dropout on the non-zeros."""
 
 from graphmix.sparse.attention import Neighbours, attend
+from graphmix.sparse.fused import mean_predictions
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
+from graphmix.sparse.picked import PickedRows, picked_dropout_matmul
 from graphmix.sparse.powers import sum_of_powers
 
 __all__ = [
     "Chain",
     "Neighbours",
+    "PickedRows",
     "SparseMatrix",
     "attend",
     "distinct_rows",
     "dropout",
     "dropout_matmul",
     "matmul",
+    "mean_predictions",
     "per_trial",
+    "picked_dropout_matmul",
     "rows",
     "sum_of_powers",
 ]
