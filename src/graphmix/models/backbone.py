@@ -174,7 +174,7 @@ class Backbone(abc.ABC):
 
     def select(self, trials: Tensor) -> Self:
         """Keep only the given trials (int64 indices); gradients flow back to this model's weights."""
-        return replace(self, weights={name: weight[trials] for name, weight in self.weights.items()})
+        return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
 def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:

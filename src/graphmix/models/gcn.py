@@ -45,7 +45,9 @@ class GCN(Backbone):
         if self.hidden_dropout > 0 or self.input_dropout == 0:
             return None
         names = ("conv1.weight", "conv2.weight", "conv1.bias", "conv2.bias")
-        return mean_predictions(x, graph.propagation, [self.weights.get(name) for name in names], noise, self.input_dropout, index)
+        return mean_predictions(
+            x, graph.propagation, [self.weights.get(name) for name in names], noise, self.input_dropout, index
+        )
 
     def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:
         propagation = graph.propagation

@@ -11,6 +11,11 @@ from graphmix.sparse import ops
 from graphmix.sparse.matrix import SparseMatrix
 from graphmix.streams import WORD_BITS, Keep
 
+try:
+    from graphmix.sparse import triton_ops
+except ImportError:  # Triton ships with CUDA builds of torch only
+    triton_ops = None  # type: ignore[assignment]
+
 
 @dataclass(frozen=True, eq=False)
 class PickedRows(SparseMatrix):
@@ -40,8 +45,8 @@ class PickedRows(SparseMatrix):
         """Move to a device."""
         if self.values.device == torch.device(device):
             return self
-        moved = (each.to(device) for each in (self.crow, self.col, self.values))
-        return PickedRows(*moved, self.shape, bits=self.bits.to(device), entries=self.entries)
+        crow, col, values, bits = (each.to(device) for each in (self.crow, self.col, self.values, self.bits))
+        return PickedRows(crow, col, values, self.shape, bits=bits, entries=self.entries)
 
     @cached_property
     def transposed_bits(self) -> Tensor:
@@ -81,8 +86,8 @@ class _PickedMatMul(torch.autograd.Function):
 
 
 def _product(matrix: SparseMatrix, dense: Tensor, words: Tensor, scale: float, bits: Tensor) -> Tensor:
-    if ops.has_kernels() and dense.is_cuda:
-        return ops.triton_ops.product(matrix, dense, words, scale, bits)
+    if ops._use_triton(dense):
+        return triton_ops.product(matrix, dense, words, scale, bits)
     place = bits.long()
     kept = words.index_select(1, place // WORD_BITS).bitwise_right_shift_(place % WORD_BITS).bitwise_and_(1)
     return ops._bag(matrix, kept * (matrix.values * scale), dense)

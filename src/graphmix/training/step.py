@@ -110,7 +110,8 @@ def divided_loss(
         fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), moment),
         gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), moment),
     ]
-    return torch.cat(losses)[trials.argsort()]
+    joined = torch.cat(losses)
+    return torch.zeros_like(joined).index_copy(0, trials, joined)
 
 
 def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
