@@ -128,6 +128,8 @@ class Streams:
 
     def copies(self, first: int, last: int) -> "Streams":
         """Split each trial's stream into copies first … last - 1 (the K target passes), trial by trial."""
+        if triton_streams is not None and self.keys.is_cuda:
+            return replace(self, keys=triton_streams.copy_keys(self.keys, first, last))
         numbers = torch.arange(first + 1, last + 1, device=self.keys.device)
         return replace(self, keys=_mix(self.keys[:, None] + numbers * _MIX_2).flatten())
 

@@ -24,6 +24,18 @@ def draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tens
     return out
 
 
+def copy_keys(keys: Tensor, first: int, last: int) -> Tensor:
+    """Derive the keys of copies first … last - 1 of each stream: int64 `[trials * copies]` from int64 `[trials]`."""
+    copies = last - first
+    out = torch.empty(keys.shape[0] * copies, device=keys.device, dtype=torch.int64)
+    if out.numel():
+        with torch.cuda.device_of(keys):
+            _keys_kernel[(triton.cdiv(out.numel(), _BLOCK),)](
+                keys, out, first, copies, out.numel(), BLOCK=_BLOCK, num_warps=4
+            )
+    return out
+
+
 @triton.jit
 def _mix(z):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
@@ -41,3 +53,12 @@ def _words_kernel(keys, out, epoch, draw, count, per_trial, BLOCK: tl.constexpr)
     state = tl.load(keys + trial).to(tl.uint64) + place
     word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)
     tl.store(out + trial * count + position, word.to(tl.int64), mask=position < count)
+
+
+@triton.jit(do_not_specialize=["first", "copies", "count"])
+def _keys_kernel(keys, out, first, copies, count, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+    position = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = position < count
+    key = tl.load(keys + position // copies, mask=inside, other=0).to(tl.uint64)
+    number = (first + 1 + position % copies).to(tl.uint64)
+    tl.store(out + position, _mix(key + number * 0x94D049BB133111EB).to(tl.int64), mask=inside)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
-from graphmix.sparse import Chain, SparseMatrix, dropout, dropout_matmul, matmul
+from graphmix.sparse import Chain, PickedRows, SparseMatrix, dropout, dropout_matmul, matmul, picked_dropout_matmul
 from graphmix.streams import Noise, Streams
 
 Value = TypeVar("Value")
@@ -90,6 +90,8 @@ class Backbone(abc.ABC):
     Attributes:
         undecayed: names of weights without weight decay.
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
+        reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
+            so that a rectangular one, from the nodes that matter to those that depend on them, will do.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -98,6 +100,7 @@ class Backbone(abc.ABC):
     first: ClassVar[str] = "conv1.weight"
     undecayed: ClassVar[tuple[str, ...]] = ()
     reads_rows: ClassVar[bool] = False
+    reads_hops: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5
@@ -129,6 +132,22 @@ class Backbone(abc.ABC):
         """Compute logits `[trials, nodes, classes]`: the GNN on a graph, the FCN on its null graph."""
         return self.decode(self.encode(x, graph, noise), graph, noise)
 
+    def mean_predictions(
+        self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise, index: Tensor
+    ) -> Tensor | None:
+        """Average the probabilities of nodes over the masks of each trial, if there is a fast way to do it.
+
+        Args:
+            x: features `[nodes, features]`.
+            graph: the graph.
+            noise: `trials * copies` streams.
+            index: int64 `[trials or 1, picks]`, the nodes.
+
+        Returns:
+            `[trials, picks, classes]`, or None if there is no fast way: then nothing was drawn.
+        """
+        return None
+
     @property
     def trials(self) -> int:
         """How many trials the weights hold."""
@@ -155,7 +174,7 @@ class Backbone(abc.ABC):
 
     def select(self, trials: Tensor) -> Self:
         """Keep only the given trials (int64 indices); gradients flow back to this model's weights."""
-        return replace(self, weights={name: weight[trials] for name, weight in self.weights.items()})
+        return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
 def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
@@ -165,6 +184,8 @@ def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise |
     if rate == 0:
         # Without dropout a trial's copies are equal here; dropout in later layers may still make them differ.
         return matmul(x, weight).repeat_interleave(noise.keys.shape[0] // weight.shape[0], dim=0)
+    if isinstance(x, PickedRows):
+        return picked_dropout_matmul(x, noise.keep(x.entries, rate), weight)
     entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
     return dropout_matmul(x, noise.keep(entries, rate), weight)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
-from graphmix.sparse import SparseMatrix, fuses, matmul, per_trial, two_layers
+from graphmix.sparse import SparseMatrix, fuses, matmul, mean_predictions, per_trial, two_layers
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -14,6 +14,7 @@ class GCN(Backbone):
     """Two graph convolutions with ReLU between them; on the null graph, a net with one hidden layer."""
 
     reads_rows: ClassVar[bool] = True
+    reads_hops: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -64,6 +65,17 @@ class GCN(Backbone):
         # The pass maps before it propagates, and drops nothing but features.
         return second.shape[1] >= second.shape[2] and (
             noise is None or (self.input_dropout > 0 and self.hidden_dropout == 0)
+        )
+
+    def mean_predictions(
+        self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise, index: Tensor
+    ) -> Tensor | None:
+        """Average probabilities by fused kernels, on CUDA, if features and graph are sparse matrices."""
+        if self.hidden_dropout > 0 or self.input_dropout == 0:
+            return None
+        names = ("conv1.weight", "conv2.weight", "conv1.bias", "conv2.bias")
+        return mean_predictions(
+            x, graph.propagation, [self.weights.get(name) for name in names], noise, self.input_dropout, index
         )
 
     def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:

@@ -1,15 +1,18 @@
 """Products of sparse matrices with a trial axis, with dropout on the non-zeros."""
 
 from graphmix.sparse.attention import Neighbours, attend
-from graphmix.sparse.fused import PASSES, fuses, two_layers
+from graphmix.sparse.fused import mean_predictions
 from graphmix.sparse.matrix import Chain, SparseMatrix
+from graphmix.sparse.one_pass import PASSES, fuses, two_layers
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
+from graphmix.sparse.picked import PickedRows, picked_dropout_matmul
 from graphmix.sparse.powers import sum_of_powers
 
 __all__ = [
     "PASSES",
     "Chain",
     "Neighbours",
+    "PickedRows",
     "SparseMatrix",
     "attend",
     "distinct_rows",
@@ -17,7 +20,9 @@ __all__ = [
     "dropout_matmul",
     "fuses",
     "matmul",
+    "mean_predictions",
     "per_trial",
+    "picked_dropout_matmul",
     "rows",
     "sum_of_powers",
     "two_layers",

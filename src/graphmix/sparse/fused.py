@@ -1,38 +1,53 @@
-"""Predictions by a network of two layers in one native pass, where numba is installed."""
+"""Predictions over many dropout masks by kernels that fuse a GCN's layers, where there are such kernels."""
+
+from collections.abc import Sequence
 
 from torch import Tensor
 
+from graphmix.sparse import ops
 from graphmix.sparse.matrix import Chain, SparseMatrix
-from graphmix.sparse.ops import native_ops
-from graphmix.streams import Keep
+from graphmix.streams import Noise
 
-Layer = tuple[Tensor, Tensor | None]
+try:
+    from graphmix.sparse import triton_targets
+except ImportError:  # Triton ships with CUDA builds of torch only
+    triton_targets = None  # type: ignore[assignment]
 
-_WIDEST = 64
-# The passes of a trial that the native code takes together.
-PASSES = 5
-
-
-def fuses(x: SparseMatrix | Tensor, graph: SparseMatrix | Chain | None, hidden: int) -> bool:
-    """Whether `two_layers` takes these: sparse matrices on a CPU with numba, and no more hidden units than a vector."""
-    if not isinstance(x, SparseMatrix) or not isinstance(graph, SparseMatrix) or hidden > _WIDEST:
-        return False
-    return native_ops(x, x.values) is not None
+FUSED = True
+# Rows are listed per trial if the nodes are fewer than this share of all: listing takes time too, and with more nodes
+# nearly all rows are needed.
+_FEW = 0.08
 
 
-def two_layers(x: SparseMatrix, graph: SparseMatrix, first: Layer, second: Layer, keep: Keep | None) -> Tensor:
-    """Compute Â ReLU(Â dropout(X) W₁ + b₁) W₂ + b₂ without writing out the hidden states; no gradient flows.
+def mean_predictions(
+    x: SparseMatrix | Tensor,
+    propagation: SparseMatrix | Chain | None,
+    weights: Sequence[Tensor | None],
+    noise: Noise,
+    rate: float,
+    index: Tensor,
+) -> Tensor | None:
+    """Average a GCN's probabilities over the masks of each trial.
 
     Args:
-        x: X `[nodes, features]`.
-        graph: Â `[nodes, nodes]`.
-        first: W₁ `[trials, features, hidden]` and b₁ `[trials, 1, hidden]`, or None.
-        second: W₂ `[trials, hidden, classes]` and b₂ `[trials, 1, classes]`, or None.
-        keep: one bit per non-zero of X, for `trials * copies` masks; None: no dropout.
+        x: features `[nodes, features]`.
+        propagation: Â `[nodes, nodes]`.
+        weights: first `[trials, features, hidden]`, second `[trials, hidden, classes]`, and their biases or None.
+        noise: `trials * copies` streams.
+        rate: the dropout rate of the features.
+        index: int64 `[trials or 1, picks]`, the nodes.
 
     Returns:
-        `[trials * copies, nodes, classes]`.
+        `[trials, picks, classes]`, or None if the kernels do not serve this case: then nothing was drawn.
     """
-    words, scale = (None, 1.0) if keep is None else (keep.words, keep.scale)
-    logits: Tensor = native_ops(x, first[0]).two_layers(x, graph, (first, second), words, scale)
-    return logits
+    if not (FUSED and ops.has_kernels() and index.is_cuda):
+        return None
+    if not isinstance(x, SparseMatrix) or not isinstance(propagation, SparseMatrix):
+        return None
+    layers = triton_targets.Layers(*weights)  # type: ignore[arg-type]
+    if not triton_targets.fits(layers, noise.keys.shape[0] // layers.first.shape[0], x.shape[0]):
+        return None
+    keep = noise.keep(x.nonzeros, rate)
+    few = index.shape[1] < _FEW * x.shape[0]
+    masks = triton_targets.Masks(keep.words, keep.scale)
+    return triton_targets.mean_predictions(x, propagation, layers, masks, index, few=few)

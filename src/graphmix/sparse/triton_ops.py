@@ -11,8 +11,10 @@ import triton.language as tl
 from torch import Tensor
 
 from graphmix.cuda_grid import check_grid
+from graphmix.sparse import triton_segments
 from graphmix.sparse.matrix import SparseMatrix
 
+SEGMENTS = True
 _LANES = 64  # values that one program sums: columns of the operand, for as many trials as fit
 
 
@@ -35,6 +37,8 @@ def product(
     Returns:
         `[trials * copies, rows, width]`.
     """
+    if SEGMENTS:
+        return triton_segments.product(matrix, dense, words, scale, origin)
     dense = dense.contiguous()
     trials, _, width = dense.shape
     blocks = trials if words is None else words.shape[0]

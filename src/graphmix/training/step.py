@@ -20,10 +20,11 @@ from graphmix.method import (
     softmax,
 )
 from graphmix.models import Backbone
-from graphmix.sparse import SparseMatrix, distinct_rows
+from graphmix.sparse import distinct_rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import passes_at_once
+from graphmix.training.needed import label_logits, labeled_rows, reads_labeled_rows
 from graphmix.training.task import Picks, Task
 
 
@@ -109,7 +110,8 @@ def divided_loss(
         fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), moment),
         gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), moment),
     ]
-    return torch.cat(losses)[trials.argsort()]
+    joined = torch.cat(losses)
+    return torch.zeros_like(joined).index_copy(0, trials, joined)
 
 
 def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
@@ -124,8 +126,8 @@ def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: St
 
 def gnn_loss(model: Backbone, task: Task, streams: Streams, moment: Moment) -> Tensor:
     """L_GNN = ℓ(G(X_l), Y_l), the ordinary loss: `[trials]`."""
-    logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, moment.epoch))
-    return cross_entropy(task.labeled.of(logits), task.targets, task.labeled.weight)
+    logits = label_logits(model, task, streams.at(Purpose.GNN_DROPOUT, moment.epoch))
+    return cross_entropy(logits, task.targets, task.labeled.weight)
 
 
 def fcn_loss(
@@ -133,13 +135,13 @@ def fcn_loss(
 ) -> Tensor:
     """L_FCN = L_supervised + w(t) L_unsupervised (Eq. 6): `[trials]`; ℓ is the config's loss unless one is given."""
     epoch, loss = moment.epoch, loss or LOSSES[config.fcn_loss]
+    if moment.weight is None:
+        return label_mixup_loss(model, task, config, streams, epoch, loss)
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
     # The FCN is node-wise, so one pass serves labeled and unlabeled nodes.
     hidden = model.encode(task.x, task.null, noise)
     mixing = streams.at(Purpose.MIXING_LABELED, epoch)
     supervised = _mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
-    if moment.weight is None:
-        return supervised
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     targets = predict_targets(model, task, config, streams, epoch, unlabeled)
     mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
@@ -163,21 +165,15 @@ def steady_loss(model: Backbone, task: Task, config: Config, streams: Streams, m
     return gnn + config.joint_weight * label_mixup_loss(model, task, config, streams, moment.epoch)
 
 
-def label_mixup_loss(model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Tensor:
+def label_mixup_loss(
+    model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor, loss: Loss | None = None
+) -> Tensor:
     """L_supervised, manifold mixup of the labeled nodes by the FCN: `[trials]`."""
     noise, mixing = (streams.at(purpose, epoch) for purpose in (Purpose.FCN_DROPOUT, Purpose.MIXING_LABELED))
-    x, nodes = _labeled_rows(model, task)
+    x, nodes = labeled_rows(model, task)
     hidden = model.encode(x, task.null, noise)
-    return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), LOSSES[config.fcn_loss])
-
-
-def _labeled_rows(model: Backbone, task: Task) -> tuple[SparseMatrix | Tensor, Picks]:
-    """Return the features that the FCN reads for a loss on labels alone, and where the labeled nodes are among them.
-
-    The FCN is node-wise, so without dropout of the input, which belongs to places in the features, these are the rows
-    of nodes that have a label in some trial.
-    """
-    return task.labeled_rows if model.reads_rows and model.input_dropout == 0 else (task.x, task.labeled)
+    loss = loss or LOSSES[config.fcn_loss]
+    return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), loss)
 
 
 def _label_loss_of_rows(model: Backbone, task: Task, streams: Streams, epoch: int | Tensor) -> Tensor:
@@ -196,9 +192,11 @@ def self_training_loss(model: Backbone, task: Task, config: Config, streams: Str
     With w(t) = 0 this is training on the labels alone.
     """
     epoch = moment.epoch
+    if config.trains_gnn and moment.weight is None:
+        return gnn_loss(model, task, streams, moment)
     if config.trains_gnn:
         logits = model(task.x, task.graph, streams.at(Purpose.GNN_DROPOUT, epoch))
-    elif not config.predicts_targets and model.reads_rows and model.input_dropout == 0:
+    elif moment.weight is None and reads_labeled_rows(model, task):
         return _label_loss_of_rows(model, task, streams, epoch)
     else:
         logits = model(task.x, task.null, streams.at(Purpose.FCN_DROPOUT, epoch))
@@ -243,6 +241,10 @@ def predict_targets(
         `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes. A row is 0, and adds nothing
         to the loss, where no class has a mean probability of at least `target_confidence`.
     """
+    noise = streams.copies(0, config.perturbations).at(Purpose.TARGET_DROPOUT, epoch)
+    mean = model.mean_predictions(task.x, task.graph, noise, nodes.index)
+    if mean is not None:
+        return _as_targets(mean, task, config, nodes)
     # If most nodes are needed, picking rows in every pass costs more than the softmax it saves.
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
     trials = model.trials

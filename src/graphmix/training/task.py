@@ -10,10 +10,11 @@ from torch import Tensor
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import class_weights
-from graphmix.models.registry import NETWORKS
-from graphmix.sparse import SparseMatrix, distinct_rows, rows
+from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
+from graphmix.training.reach import Reach
 
 
 def prepare(graph: Graph, config: Config) -> Graph:
@@ -89,6 +90,8 @@ class Task:
         targets: one-hot labels of the labeled nodes, times the class's weight if classes are weighted:
             `[trials or 1, labeled, classes]`.
         labeled_rows: the features of all nodes that are labeled in some trial, and where `labeled` is among them.
+        reach: what the labeled nodes' logits depend on; None if that is most of the graph, or if the network or the
+            trial decides what it is.
     """
 
     x: SparseMatrix | Tensor
@@ -101,6 +104,7 @@ class Task:
     test: Picks
     targets: Tensor
     labeled_rows: tuple[SparseMatrix | Tensor, Picks]
+    reach: Reach | None = None
 
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
@@ -146,6 +150,7 @@ class Task:
             targets=_label_targets(labeled.labels, graph.num_classes, config),
             # Padding repeats a node.
             labeled_rows=(_rows(graph.x, rows), replace(labeled, index=place[labeled.index], distinct=False)),
+            reach=_reach(graph, labeled, config),
         )
 
     @property
@@ -170,9 +175,15 @@ class Task:
 
 def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:
     """Return some rows of features, int64 `[rows]`."""
-    return (
-        x[rows] if isinstance(x, Tensor) else SparseMatrix.from_scipy(x.to_scipy()[rows.cpu().numpy()]).to(rows.device)
-    )
+    return x[rows] if isinstance(x, Tensor) else PickedRows.of(x, rows)
+
+
+def _reach(graph: Graph, labeled: Picks, config: Config) -> Reach | None:
+    if labeled.index.shape[0] > 1 or config.backbone == CUSTOM or not config.trains_gnn:
+        return None
+    if not backbone_class(config.backbone).reads_hops or config.hidden_dropout > 0:
+        return None
+    return Reach.find(graph, labeled.index[0], dropout=config.input_dropout > 0)
 
 
 def _label_targets(labels: Tensor, classes: int, config: Config) -> Tensor:
