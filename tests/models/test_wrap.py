@@ -22,6 +22,7 @@ from torch.testing import assert_close
 from graphmix.data import Graph, synthetic
 from graphmix.errors import ConfigError
 from graphmix.models import GCN, wrap
+from graphmix.models.tries import why_not_batched
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Purpose, Streams
 from graphmix.training import Config, Moment, Task, build_optimizer, fcn_loss, fit, gnn_loss
@@ -130,7 +131,10 @@ def test_dropout_drops_what_the_stream_says_in_both_halves():
         keep = fresh.keep(entries, rate)
         return unpack(keep.words, entries) * keep.scale
 
-    dropped = graph.x.to_dense() * mask(0, 12 * FEATURES, 0.5).view(2, 12, FEATURES)
+    # One bit for each non-zero of the features, as in the built-in networks.
+    dropped = torch.zeros(2, 12, FEATURES)
+    rows, columns = graph.x.to_dense().nonzero(as_tuple=True)
+    dropped[:, rows, columns] = mask(0, graph.x.nonzeros, 0.5) * graph.x.values
     weights = model.weights
     mapped = (dropped @ weights["first.weight"].mT + weights["first.bias"][:, None]).relu()
     expected = mapped * mask(1, 12 * 5, 0.25).view(2, 12, 5)
@@ -159,7 +163,7 @@ def test_node_wise_on_the_null_graph(name, seed, node, noisy):
     model = create(name)
     changed = graph.x.to_dense()
     changed[node] += 1.0
-    first, second = (model(x, graph.null(), noise() if noisy else None) for x in (graph.x, changed))
+    first, second = (model(x, graph.null(), noise() if noisy else None) for x in (graph.x.to_dense(), changed))
     others = torch.arange(12) != node
     assert_close(first[:, others], second[:, others])
     assert not torch.equal(first[:, node], second[:, node]) or noisy
@@ -249,7 +253,7 @@ def test_edges_dropped_before_the_cut_are_dropped_alike_after_it():
     wrapped = wrap(Layers(forward, first=nn.Linear(FEATURES, CLASSES), gather=Gather(gather), second=second), "second")
     graph = random_graph(1)
     model = wrapped.create(Streams.from_seeds(range(2)), SIZES)
-    assert not wrapped.network.vectorises  # how many edges stay depends on the trial
+    assert why_not_batched(wrapped, torch.device("cpu"))  # how many edges stay depends on the trial
     hidden = model.encode(graph.x, graph, noise())
     assert not torch.equal(hidden, model.encode(graph.x, graph))
     assert_close(model(graph.x, graph, noise()), torch.zeros(2, 12, CLASSES))
@@ -316,7 +320,7 @@ def test_a_trial_in_a_batch_equals_the_trial_alone(name, batched):
 @every_network
 @pytest.mark.parametrize("null", [False, True])
 def test_batched_and_looped_agree_in_values_and_gradients(name, null):
-    assert example(name)[1].network.vectorises
+    assert not why_not_batched(example(name)[1], torch.device("cpu"))
     graph = random_graph(5)
     place = graph.null() if null else graph
     looped = create(name)
