@@ -6,7 +6,7 @@ allow. So the first pass records all calls of torch whose arguments follow from 
 from the recording. Calls are compared one by one with the recorded ones; where one differs, nothing is recorded again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -26,12 +26,13 @@ class ChangedError(Exception):
 
 
 class _Step(NamedTuple):
-    """A recorded call, its arguments and what it returned."""
+    """A recorded call, its arguments and what it returned; `again`: it is called in every pass nevertheless."""
 
     func: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: Any
+    again: bool
 
 
 class Constants:
@@ -39,12 +40,19 @@ class Constants:
 
     Attributes:
         usable: False if they cannot be recorded; the half then runs without.
+        complete: whether a pass has been recorded.
     """
 
-    def __init__(self, *given: Tensor):
+    def __init__(self, given: Sequence[Tensor], rewritten: set[int] | None = None):
+        """Start from given tensors, which do not change.
+
+        Args:
+            given: the edges, and their weights if there are any.
+            rewritten: numbers of steps whose results the half writes into, so that they are called in every pass. The
+                set grows when another one is found, and may be shared with other graphs.
+        """
         self._given = given
-        # Numbers of steps whose results the half writes into: they are called in every pass.
-        self._rewritten: set[int] = set()
+        self._rewritten = set() if rewritten is None else rewritten
         self.usable = True
         self._reset()
 
@@ -53,25 +61,25 @@ class Constants:
         self._steps: list[_Step] = []
         self._read: set[int] = set()
         self._changed: int | None = None
-        self._complete = False
+        self.complete = False
         self._next = 0
 
     def start(self) -> None:
         """Begin a pass, which records or is answered."""
-        if not self._complete:
+        if not self.complete:
             self._reset()
         self._next = 0
 
     def finish(self) -> None:
         """End a pass that did not fail."""
-        if self._complete:
+        if self.complete:
             return
         if self._changed is not None:
             # The next pass records anew.
             self._rewritten.add(self._changed)
             self.usable = self.usable and len(self._rewritten) <= _ATTEMPTS
         else:
-            self._complete = True
+            self.complete = True
             self.usable = self.usable and self._bytes() <= _MOST_BYTES
         if not self.usable:
             self._reset()
@@ -83,13 +91,13 @@ class Constants:
 
     def call(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], fixed: bool = True) -> Any:
         """Call a function, or return what it returned in the recorded pass; not fixed: its results are random."""
-        if not self._complete:
+        if not self.complete:
             return self._record(func, args, kwargs, fixed) if self.usable else func(*args, **kwargs)
         if self._next < len(self._steps):
-            number, step = self._next, self._steps[self._next]
-            if step.func == func and _same(step.args, args) and _same(step.kwargs, kwargs):
+            step = self._steps[self._next]
+            if step.func == func and _all_same(step.args, args) and _same(step.kwargs, kwargs):
                 self._next += 1
-                return func(*args, **kwargs) if number in self._rewritten else step.result
+                return func(*args, **kwargs) if step.again else step.result
         if fixed and self._is_constant(func, args, kwargs):
             raise ChangedError
         return func(*args, **kwargs)
@@ -111,13 +119,12 @@ class Constants:
         changed = {_memory(tensor) for tensor, version in known if tensor._version != version}
         results: list[Tensor] = []
         if constant:
-            constant = _find_tensors((result,), results) and not any(value.requires_grad for value in results)
-            rewritten = len(self._steps) in self._rewritten
-            self._steps.append(_Step(func, args, kwargs, result))
-            constant = constant and not rewritten
+            kept = _find_tensors((result,), results) and not any(value.requires_grad for value in results)
+            constant = kept and len(self._steps) not in self._rewritten
+            self._steps.append(_Step(func, args, kwargs, result if constant else None, again=not constant))
         if constant:
-            # An earlier call may have read other values than it would find in later passes.
-            self.usable = self.usable and not changed & self._read
+            # An earlier call may have read other values than it would find in later passes, and the edges are not ours.
+            self.usable = self.usable and not changed & (self._read | set(map(_memory, self._given)))
             self._known.update((id(value), value) for value in results)
         else:
             self._read.update(_memory(tensor) for tensor, _ in known)
@@ -131,7 +138,7 @@ class Constants:
         for number, step in enumerate(self._steps):
             results: list[Tensor] = []
             _find_tensors((step.result,), results)
-            if number not in self._rewritten and changed & set(map(_memory, results)):
+            if changed & set(map(_memory, results)):
                 self._changed = number
                 return
         # The edges themselves.
@@ -173,6 +180,13 @@ def _find_tensors(values: Iterable[Any], tensors: list[Tensor]) -> bool:
     return plain
 
 
+def _all_same(one: Sequence[Any], two: Sequence[Any]) -> bool:
+    if len(one) != len(two):
+        return False
+    # Most are the same object, and this runs for every call of every pass.
+    return all(mine is other or _same(mine, other) for mine, other in zip(one, two, strict=True))
+
+
 def _same(one: Any, two: Any) -> bool:
     """Whether arguments are the same: tensors as objects, plain values by value."""
     if one is two:
@@ -180,7 +194,7 @@ def _same(one: Any, two: Any) -> bool:
     if type(one) is not type(two) or isinstance(one, Tensor):
         return False
     if isinstance(one, list | tuple):
-        return len(one) == len(two) and all(map(_same, one, two))
+        return _all_same(one, two)
     if isinstance(one, dict):
         return one.keys() == two.keys() and all(_same(value, two[key]) for key, value in one.items())
     if isinstance(one, slice):

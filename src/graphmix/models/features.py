@@ -29,7 +29,7 @@ class Features(Tensor):
         matrix: the features, shared by all trials.
         words: which non-zeros are kept, one bit each: int64 `[words]`; None for all.
         scale: factor for kept values.
-        eager: whether values are written out as soon as some are dropped.
+        eager: whether products write the values out too, to compare with.
         written_out: for each time values were written out, by this tensor or one made from it, whether they were
             dropped-out values, which every pass has to write anew.
     """
@@ -49,15 +49,17 @@ class Features(Tensor):
         features.eager, features.written_out = eager, []
         return features
 
-    def dropped(self, words: Tensor, scale: float) -> Tensor:
+    def dropped(self, words: Tensor, scale: float) -> "Features":
         """Drop more non-zeros: keep those whose bit in int64 `[words]` is 1."""
         both = words if self.words is None else self.words & words
-        features = Features.of(self.matrix, both, self.scale * scale)
+        features = Features.of(self.matrix, both, self.scale * scale, self.eager)
         features.written_out = self.written_out
-        return features.dense() if self.eager else features
+        return features
 
     def times(self, weight: Tensor) -> Tensor:
         """Multiply with a weight `[features, width]`: `[nodes, width]`."""
+        if self.eager:
+            return self.dense() @ weight
         words = None if self.words is None else self.words[None, None]
         # Rows of a transposed weight lie apart in memory, which makes a product four times slower.
         return _multiply(weight.contiguous()[None], words, self.matrix, self.scale)[0, 0]

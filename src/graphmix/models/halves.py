@@ -34,11 +34,13 @@ class Part(nn.Module):
 
     Attributes:
         names: the name of a parameter in this part to its name in the module.
+        empty: whether it computes nothing.
     """
 
     def __init__(self, root: nn.Module, graph: fx.Graph, owners: dict[int, str]):
         super().__init__()
         self.traced = fx.GraphModule(root, graph)
+        self.empty = all(node.op in ("placeholder", "output") for node in graph.nodes)
         named = self.named_parameters(remove_duplicate=False)
         self.names = {name: owners[id(value)] for name, value in named if id(value) in owners}
 
@@ -64,6 +66,8 @@ class Halves:
         second: (*these tensors, *edges, *shared) to logits.
         features: number of features.
         shapes: the shapes of the tensors that cross the cut, without the axis of the nodes.
+        device: where its weights and buffers are.
+        rewritten: for each half, which of its constants it writes into, found in any of its passes; see `Constants`.
     """
 
     shared: Part
@@ -72,6 +76,7 @@ class Halves:
     features: int
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    rewritten: dict[str, set[int]] = field(default_factory=dict, repr=False)
     _kept: dict[tuple[Any, ...], Constants] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -82,7 +87,8 @@ class Halves:
     def to(self, device: torch.device) -> Self:
         """Copy to a device. A run replaces the weights for a while, so each thread needs its own copy."""
         shared, first, second = (copy.deepcopy(part).to(device) for part in self.parts)
-        return replace(self, shared=shared, first=first, second=second, device=device)
+        rewritten = {half: set(numbers) for half, numbers in self.rewritten.items()}
+        return replace(self, shared=shared, first=first, second=second, device=device, rewritten=rewritten)
 
     def encode(self, weights: Weights, x: Tensor, edges: Edges, noise: TrialNoise) -> Tensor:
         """Map features `[nodes, features]` to all tensors that cross the cut, concatenated: `[nodes, width]`."""
@@ -126,17 +132,26 @@ class Halves:
 
     def _constants(self, half: str, rows: int, edges: Edges) -> Constants | None:
         place = (half, rows, *map(id, edges))
+        if edges[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            # What is recorded in a capture lies in the graph's memory, without values.
+            kept = self._kept.get(place)
+            return kept if kept is not None and kept.complete else None
+        if torch.is_inference_mode_enabled():
+            # Inference tensors do not tell when they are changed.
+            return None
         if place not in self._kept:
-            # What is recorded in a capture lies in the graph's memory. Inference tensors do not tell of changes.
-            capturing = edges[0].is_cuda and torch.cuda.is_current_stream_capturing()
-            if capturing or torch.is_inference_mode_enabled():
-                return None
             if len(self._kept) == _KEPT:
                 self._kept.clear()
-            self._kept[place] = Constants(*edges)
+            self._kept[place] = Constants(edges, self.rewritten.setdefault(half, set()))
         return self._kept[place]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file holds: all but the constants, which belong to tensors of this process."""
+        return vars(self) | {"_kept": {}}
+
     def _share(self, weights: Weights, form: Tensor, edges: Edges, noise: TrialNoise) -> tuple[Any, ...]:
+        if self.shared.empty:
+            return ()
         with TrialNoise(noise.key, noise.noise, _SHARED_DRAWS, noise.constants):
             shared: tuple[Any, ...] = self.shared.run(weights, form, *edges)
         return shared

@@ -73,10 +73,12 @@ def why_not_sparse(wrapped: "Wrapped") -> str:
     streams, results = Streams.from_seeds(range(2)), []
     model = wrapped.drawn(streams)
     try:
-        # Eager features are written out when they are dropped out, from the same random bits.
+        # Products with eager features are dense, with the same random bits.
         for x in (Features.of(matrix, eager=True), Features.of(matrix)):
-            results.append(list(_passes(model, x, streams)))
+            results.append([*_passes(model, x, streams), *_quiet(model, x)])
             wrapped.network.writes_out = any(x.written_out)
+        # Evaluation has no random bits: there, it must be as with features that are a plain tensor.
+        results[0][-2:] = _quiet(model, matrix.to_dense())
     except _FAILURES as error:
         return _reason(error)
     return "" if all(map(probe.close, *results)) else "its results differ from those of dense features"
@@ -94,7 +96,7 @@ def why_not_batched(wrapped: "Wrapped", device: torch.device) -> str:
         for model in (looped, replace(looped, batched=True)):
             with warnings.catch_warnings():
                 # vmap warns if it loops internally, which is not faster than the loop here.
-                warnings.simplefilter("error")
+                warnings.filterwarnings("error", message=".*batching rule")
                 results.append([value for x in given for value in _passes(model, x, streams)])
     except _FAILURES as error:
         # Not every operation supports vmap, and a module may look at values. The loop works for all of them.
@@ -111,6 +113,11 @@ def _passes(model: "Wrapped", x: SparseMatrix | Tensor, streams: Streams) -> Ite
         loss = noisy.square().sum() + quiet.square().sum()
         for grad in torch.autograd.grad(loss, list(model.parameters()), allow_unused=True):
             yield torch.zeros(()) if grad is None else grad
+
+
+def _quiet(model: "Wrapped", x: SparseMatrix | Tensor) -> list[Tensor]:
+    """Results in evaluation, on a graph and on the null graph."""
+    return [model(x, cast(GraphLike, edges)) for edges in _graphs(model, torch.device("cpu"))[:2]]
 
 
 def _graphs(wrapped: "Wrapped", device: torch.device) -> list[Edges]:
