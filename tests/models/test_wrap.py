@@ -815,3 +815,33 @@ def test_sizes_that_do_not_fit_are_refused():
         wrapped.create(streams, (FEATURES, 16, 4))
     with pytest.raises(ConfigError, match="made for 9 features, but x has 5"):
         wrapped.encode(torch.zeros(12, 5), random_graph(1))
+
+
+# What is told.
+
+
+def test_without_a_place_to_mix_at_the_candidates_are_named():
+    with pytest.raises(
+        ConfigError, match=r"`mix_at` is missing: it names the submodule whose input is mixed"
+    ) as raised:
+        wrap(NETWORKS["sage"][0](FEATURES, CLASSES))
+    assert "for this module one of conv1, conv2, often the last layer" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    uncuttable = Layers(lambda s, x, e: s.two(s.two(s.one(s.one(x)))), one=nn.Linear(9, 9), two=nn.Linear(9, 9))
+    with pytest.raises(ConfigError, match="for this module the name of one that it calls exactly once"):
+        wrap(uncuttable)
+
+
+def test_a_wrapped_module_prints_as_one_line():
+    wrapped = wrap(NETWORKS["gcn2"][0](FEATURES, CLASSES), mix_at="convs.2")
+    sizes = "9 features, 3 classes, 1 trial"
+    assert repr(wrapped) == f"Wrapped(GCN2 mixed at 'convs.2': {sizes}; sparse features: multiplied as they are)"
+    assert "2 trials" in repr(wrapped.create(Streams.from_seeds(range(2)), SIZES))
+    assert "GCN2Conv" in wrapped.description
+
+
+@every_network
+def test_the_first_layer_stays_sparse_where_it_begins_with_a_product(name):
+    # These read neighbours' features first, or both.
+    assert example(name)[1].stays_sparse == (name not in ("sage", "gin", "chebyshev"))
+    assert example(name)[1].network.sparse

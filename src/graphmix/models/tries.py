@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # A module may do anything: whatever it raises, the other way remains.
 _FAILURES = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, IndexError, Warning)
+_WRITTEN = ("multiplied as they are", "written out once for all trials", "written out after dropout")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def why_not_sparse(wrapped: "Wrapped") -> str:
         for x in (Features.of(matrix, eager=True), Features.of(matrix)):
             results.append([*_passes(model, x, streams), *_quiet(model, x)])
             wrapped.network.writes_out = any(x.written_out)
+            wrapped.notes["sparse features"] = _WRITTEN[bool(x.written_out) + any(x.written_out)]
         # Evaluation has no random bits: there, it must be as with features that are a plain tensor.
         results[0][-2:] = _quiet(model, matrix.to_dense())
     except _FAILURES as error:

@@ -230,5 +230,5 @@ def _try_sparse(wrapped: Wrapped) -> None:
     network.sparse = True
     reason = tries.why_not_sparse(wrapped)
     network.sparse = not reason
-    written = "written out after dropout" if network.writes_out else "multiplied as they are"
-    network.notes["sparse features"] = f"written out ({reason})" if reason else written
+    if reason:
+        network.notes["sparse features"] = f"written out ({reason})"
