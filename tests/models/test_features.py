@@ -165,3 +165,12 @@ def test_every_bit_belongs_to_a_non_zero():
     assert values[[0, 1, 1], [1, 0, 2]].tolist() == [
         2 * bit * value for bit, value in zip(bits, (2, 3, 4), strict=True)
     ]
+
+
+def test_features_without_a_non_zero_are_welcome():
+    model = wrap(Net(STARTS["dropout and linear"]), mix_at="second")
+    empty = SparseMatrix.from_scipy(sp.csr_array((NODES, FEATURES)))
+    hidden = model.encode(empty, graph().null())
+    assert_close(hidden[0], model.weights["first.bias"][0].relu().expand(NODES, -1))
+    noisy = model(empty, graph().null(), Streams.from_seeds([0]).at(Purpose.FCN_DROPOUT))
+    assert noisy.isfinite().all()

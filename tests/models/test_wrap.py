@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphmix.data import Graph, synthetic
 from graphmix.errors import ConfigError
@@ -815,6 +816,44 @@ def test_sizes_that_do_not_fit_are_refused():
         wrapped.create(streams, (FEATURES, 16, 4))
     with pytest.raises(ConfigError, match="made for 9 features, but x has 5"):
         wrapped.encode(torch.zeros(12, 5), random_graph(1))
+
+
+class Waits(TorchDispatchMode):
+    """Notes the operations for which the host would have to wait for a GPU, so that an epoch could not be captured."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.removeprefix("aten::")
+        nested = [value for arg in args if isinstance(arg, list | tuple) for value in arg]
+        masked = any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in nested)
+        if name in ("nonzero", "_local_scalar_dense", "masked_select", "_unique2", "repeat_interleave") or (
+            masked and name.startswith("index")
+        ):
+            self.found.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+@every_network
+def test_only_the_first_pass_on_a_graph_waits_for_the_device(name):
+    graph, model = random_graph(8), replace(create(name), batched=True)
+    found = []
+    for _ in range(2):
+        with Waits() as waits:
+            for place in (graph, graph.null()):
+                given = noise()
+                hidden = model.encode(graph.x, place, given)
+                model.decode(hidden, place, given).sum().backward()
+            model.decode(hidden[:, :5].detach(), graph.null(), given).sum().backward()
+            with torch.no_grad():
+                model(graph.x, graph, noise(copies=2))
+                model(graph.x, graph)
+        found.append(waits.found)
+    assert found[1] == []
+    if name in ("appnp", "gatv2", "pyg-gcn"):
+        assert "index" in found[0]  # they take loops out of the edges
 
 
 # What is told.

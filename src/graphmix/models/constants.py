@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 # Recordings larger than this many bytes are not kept.
-_MOST_BYTES = 2**30
+_MOST_BYTES = 2**28
 # A half is recorded anew if it writes into one of its constants. After so many attempts it is not recorded.
 _ATTEMPTS = 8
 _PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.device, torch.layout, type(Ellipsis))
