@@ -23,6 +23,10 @@ class GraphLike(Protocol):
         """Both directions of every edge: int64 `[2, 2 * edges]`."""
 
     @property
+    def edge_weights(self) -> Tensor | None:
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
+
+    @property
     def propagation(self) -> SparseMatrix | Chain | None:
         """The GCN's normalised adjacency matrix; None on the null graph, where it is the identity."""
 
@@ -167,6 +171,21 @@ class Backbone(abc.ABC):
     def description(self) -> str:
         """The class and the options, as a text that differs between different networks."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    @property
+    def stays_sparse(self) -> bool:
+        """Whether a custom model computes with sparse features as they are; otherwise they are written out."""
+        return False
+
+    @property
+    def heeds_weights(self) -> bool:
+        """Whether the weights of edges change what a custom model computes."""
+        return False
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """How a custom model is run, by topic; whoever runs it adds to them."""
+        return {}
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

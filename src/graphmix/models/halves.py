@@ -2,14 +2,9 @@
 
 import copy
 import math
-import re
-import sys
-import textwrap
-import traceback
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -17,18 +12,21 @@ from torch import Tensor, fx, nn
 from torch.func import functional_call
 
 from graphmix.errors import ConfigError
-from graphmix.models.noise_mode import TrialNoise, Watch
+from graphmix.models.constants import ChangedError, Constants
+from graphmix.models.noise_mode import TrialNoise
+from graphmix.models.tracing import Root, WeightedRoot, trace, user_line
 from graphmix.streams import Noise
 
 # Both halves compute what does not depend on the features, from the same random numbers. Their draws start here.
 _SHARED_DRAWS = 2**15
 # Properties of a tensor that do not depend on its values.
 _FORM = {"size", "shape", "dim", "ndim", "numel", "device", "dtype"}
-# Code that the author of a module did not write: errors do not point to it. The first also matches torch_geometric.
-_NOT_THEIRS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-# Layers that cannot be cut inside: they look at types and values, which tracing does not have.
-_LAYERS = ("torch.nn.", *(f"torch_geometric.nn.{kind}" for kind in ("aggr", "conv", "dense", "norm", "pool")))
-_NAMED = 12
+# Constants are kept for this many graphs, halves and numbers of rows.
+_KEPT = 16
+
+Weights = dict[str, Tensor]
+# The edge_index `[2, entries]`, and where the module takes them the weights of its entries.
+Edges = tuple[Tensor, ...]
 
 
 class Part(nn.Module):
@@ -36,12 +34,15 @@ class Part(nn.Module):
 
     Attributes:
         names: the name of a parameter in this part to its name in the module.
+        empty: whether it computes nothing.
     """
 
     def __init__(self, root: nn.Module, graph: fx.Graph, owners: dict[int, str]):
         super().__init__()
         self.traced = fx.GraphModule(root, graph)
-        self.names = {name: owners[id(value)] for name, value in self.named_parameters() if id(value) in owners}
+        self.empty = all(node.op in ("placeholder", "output") for node in graph.nodes)
+        named = self.named_parameters(remove_duplicate=False)
+        self.names = {name: owners[id(value)] for name, value in named if id(value) in owners}
 
     def forward(self, *values: Tensor) -> Any:
         """Compute the piece's results."""
@@ -50,7 +51,9 @@ class Part(nn.Module):
 
     def run(self, weights: dict[str, Tensor], *values: Tensor) -> Any:
         """Compute the piece's results with one trial's weights."""
-        return functional_call(self, {name: weights[owner] for name, owner in self.names.items()}, values)
+        own = {name: weights[owner] for name, owner in self.names.items()}
+        # A weight under two names is listed under both.
+        return functional_call(self, own, values, tie_weights=False)
 
 
 @dataclass
@@ -58,11 +61,13 @@ class Halves:
     """A forward pass in two halves, for one trial. All tensors that cross the cut are passed on as one tensor.
 
     Attributes:
-        shared: computes what both halves need and no feature changes: (a tensor shaped like x, edge_index) to a tuple.
-        first: (features, edge_index, *shared) to a tuple of tensors, each `[nodes, ...]`.
-        second: (*these tensors, edge_index, *shared) to logits.
+        shared: computes what both halves need and no feature changes: (a tensor shaped like x, *edges) to a tuple.
+        first: (features, *edges, *shared) to a tuple of tensors, each `[nodes, ...]`.
+        second: (*these tensors, *edges, *shared) to logits.
         features: number of features.
         shapes: the shapes of the tensors that cross the cut, without the axis of the nodes.
+        device: where its weights and buffers are.
+        rewritten: for each half, which of its constants it writes into, found in any of its passes; see `Constants`.
     """
 
     shared: Part
@@ -71,6 +76,8 @@ class Halves:
     features: int
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    rewritten: dict[str, set[int]] = field(default_factory=dict, repr=False)
+    _kept: dict[tuple[Any, ...], Constants] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def parts(self) -> tuple[Part, Part, Part]:
@@ -80,55 +87,99 @@ class Halves:
     def to(self, device: torch.device) -> Self:
         """Copy to a device. A run replaces the weights for a while, so each thread needs its own copy."""
         shared, first, second = (copy.deepcopy(part).to(device) for part in self.parts)
-        return replace(self, shared=shared, first=first, second=second, device=device)
+        rewritten = {half: set(numbers) for half, numbers in self.rewritten.items()}
+        return replace(self, shared=shared, first=first, second=second, device=device, rewritten=rewritten)
 
-    def encode(self, weights: dict[str, Tensor], x: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
+    def encode(self, weights: Weights, x: Tensor, edges: Edges, noise: TrialNoise) -> Tensor:
         """Map features `[nodes, features]` to all tensors that cross the cut, concatenated: `[nodes, width]`."""
-        shared = self._share(weights, x, edge_index, noise)
+        return self._run(partial(self._encode, weights, x, edges), ("encode", x.shape[0], edges), noise)
+
+    def _encode(self, weights: Weights, x: Tensor, edges: Edges, noise: TrialNoise) -> Tensor:
+        shared = self._share(weights, x, edges, noise)
         with noise:
-            crossing = self.first.run(weights, x, edge_index, *shared)
+            crossing = self.first.run(weights, x, *edges, *shared)
         return torch.cat([value.reshape(x.shape[0], -1) for value in crossing], dim=1)
 
-    def decode(self, weights: dict[str, Tensor], hidden: Tensor, edge_index: Tensor, noise: TrialNoise) -> Tensor:
+    def decode(self, weights: Weights, hidden: Tensor, edges: Edges, noise: TrialNoise) -> Tensor:
         """Map hidden states `[nodes, width]` to logits `[nodes, classes]`."""
+        place = ("decode", hidden.shape[0], edges)
+        return self._run(partial(self._decode, weights, hidden, edges), place, noise)
+
+    def _decode(self, weights: Weights, hidden: Tensor, edges: Edges, noise: TrialNoise) -> Tensor:
         crossing = hidden.split([math.prod(shape) for shape in self.shapes], dim=1)
         rows = hidden.shape[0]
         unpacked = [value.reshape(rows, *shape) for value, shape in zip(crossing, self.shapes, strict=True)]
         # The shape of the features, but one number in memory.
         form = torch.empty((), dtype=hidden.dtype, device=hidden.device).expand(rows, self.features)
-        shared = self._share(weights, form, edge_index, noise)
+        shared = self._share(weights, form, edges, noise)
         with noise:
-            logits: Tensor = self.second.run(weights, *unpacked, edge_index, *shared)
+            logits: Tensor = self.second.run(weights, *unpacked, *edges, *shared)
         return logits
 
-    def _share(
-        self, weights: dict[str, Tensor], form: Tensor, edge_index: Tensor, noise: TrialNoise
-    ) -> tuple[Any, ...]:
-        with TrialNoise(noise.key, noise.noise, _SHARED_DRAWS):
-            shared: tuple[Any, ...] = self.shared.run(weights, form, edge_index)
+    def _run(self, half: Callable[[TrialNoise], Tensor], place: tuple[str, int, Edges], noise: TrialNoise) -> Tensor:
+        """Run a half with the constants of its earlier passes on these edges."""
+        constants = self._constants(*place)
+        if constants is None or not constants.usable:
+            return half(noise)
+        try:
+            constants.start()
+            result = half(noise.restarted(constants))
+            constants.finish()
+        except ChangedError:
+            constants.give_up()
+            return half(noise)
+        return result
+
+    def _constants(self, half: str, rows: int, edges: Edges) -> Constants | None:
+        place = (half, rows, *map(id, edges))
+        if edges[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            # What is recorded in a capture lies in the graph's memory, without values.
+            kept = self._kept.get(place)
+            return kept if kept is not None and kept.complete else None
+        if torch.is_inference_mode_enabled():
+            # Inference tensors do not tell when they are changed.
+            return None
+        if place not in self._kept:
+            if len(self._kept) == _KEPT:
+                self._kept.clear()
+            self._kept[place] = Constants(edges, self.rewritten.setdefault(half, set()))
+        return self._kept[place]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file holds: all but the constants, which belong to tensors of this process."""
+        return vars(self) | {"_kept": {}}
+
+    def _share(self, weights: Weights, form: Tensor, edges: Edges, noise: TrialNoise) -> tuple[Any, ...]:
+        if self.shared.empty:
+            return ()
+        with TrialNoise(noise.key, noise.noise, _SHARED_DRAWS, noise.constants):
+            shared: tuple[Any, ...] = self.shared.run(weights, form, *edges)
         return shared
 
 
-def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: Noise | None) -> Halves:
+def cut(
+    module: nn.Module, mix_at: str, x: Tensor, edges: Edges, noise: Noise | None, weight_name: str | None = None
+) -> Halves:
     """Trace a module's forward pass, in the mode it is in, and cut it before the call of a submodule.
 
     Args:
         module: the module; the halves refer to its submodules.
         mix_at: the name of the submodule; it is called once.
         x: features `[nodes, features]` to find the shapes at the cut with.
-        edge_index: the edges between these nodes.
+        edges: the edges between these nodes, with weights if the module is to take them.
         noise: the noise of one trial if the module is in training mode, else None.
+        weight_name: the argument of the module that takes the weights.
     """
-    root = _Root(module)
-    graph = _trace(root, mix_at)
+    root = Root(module) if weight_name is None else WeightedRoot(module, weight_name)
+    graph = trace(root, mix_at)
     nodes = list(graph.nodes)
     place = next(i for i, node in enumerate(nodes) if node.op == "call_module" and node.target == f"module.{mix_at}")
-    features, edges = (node for node in nodes if node.op == "placeholder")
+    features, *given = (node for node in nodes if node.op == "placeholder")
     fed = _fed_by(features, nodes)
     before, after = nodes[:place], nodes[place:]
     wanted = {node for later in after for node in later.all_input_nodes}
     crossing = [node for node in before if node in fed and node in wanted]
-    free = [node for node in before if node not in fed and node is not edges]
+    free = [node for node in before if node not in fed and node not in given]
     own = [node for node in before if node in fed and node is not features]
     owners = {id(value): name for name, value in module.named_parameters() if value.requires_grad}
 
@@ -136,115 +187,33 @@ def cut(module: nn.Module, mix_at: str, x: Tensor, edge_index: Tensor, noise: No
         return Part(root, _copy_part(inputs, body, results), owners)
 
     halves = Halves(
-        shared=part([features, edges], free, free),
-        first=part([features, edges, *free], own, crossing),
-        second=part([*crossing, edges, *free], after, None),
+        shared=part([features, *given], free, free),
+        first=part([features, *given, *free], own, crossing),
+        second=part([*crossing, *given, *free], after, None),
         features=x.shape[1],
     )
-    key = None if noise is None else noise.keys[0]
-    weights: dict[str, Tensor] = dict(module.named_parameters())
-    with torch.no_grad():
-        shared = halves._share(weights, x, edge_index, TrialNoise(key, noise))
-        with TrialNoise(key, noise):
-            values = halves.first.run(weights, x, edge_index, *shared)
-    for node, value in zip(crossing, values, strict=True):
-        _check_crossing(node, value, mix_at, x.shape[0])
-    halves.shapes = [tuple(value.shape[1:]) for value in values]
+    halves.shapes = _measure(module, halves, (x, edges), noise, (crossing, mix_at))
     return halves
 
 
-def check_place(module: nn.Module, mix_at: str, calls: Counter[str]) -> None:
-    """Raise ConfigError unless the module can be cut at a name; the message lists names that work.
-
-    Args:
-        module: the module.
-        mix_at: the name of a submodule.
-        calls: how often each submodule is called, in the order of their first calls.
-    """
-    known = mix_at in dict(module.named_modules()) and mix_at != ""
-    if (layer := _find_layer(module, mix_at if known else "")) is not None:
-        kind = type(module.get_submodule(layer)).__name__
-        if layer == "":
-            raise ConfigError(
-                f"the module is a single layer ({kind}), which cannot be cut; wrap a module that calls it"
-            )
-        raise ConfigError(
-            f"`mix_at` names {mix_at!r}, a part of the layer {layer!r} ({kind}), which cannot be cut; name the layer "
-            f"that contains it, {layer!r}"
-        )
-    if calls[mix_at] == 1:
-        return
-    problem = f"never calls {mix_at!r}" if known else f"has no submodule {mix_at!r}"
-    if calls[mix_at] > 1:
-        problem = f"calls {mix_at!r} {calls[mix_at]} times"
-    usable = [name for name, times in calls.items() if times == 1 and _find_layer(module, name) is None]
-    if not usable:
-        raise ConfigError(
-            f"the module {problem}, and it cannot be cut anywhere else; let it call a submodule exactly once"
-        )
-    raise ConfigError(f"the module {problem}; `mix_at` must be one of {', '.join(usable[:_NAMED])}")
-
-
-def _find_layer(module: nn.Module, name: str) -> str | None:
-    """The outermost layer of torch or PyG that contains a submodule, or None; for "", the module itself counts."""
-    parts = name.split(".")
-    for holder in (".".join(parts[:end]) for end in range(len(parts))):
-        kinds = type(module.get_submodule(holder)).__mro__
-        closed = kinds[0].__module__.startswith(_LAYERS) and kinds[0].__module__ != nn.Sequential.__module__
-        if closed or any(kind.__name__ == "MessagePassing" for kind in kinds):
-            return holder
-    return None
-
-
-class _Root(nn.Module):
-    """Calls a module with features and edges only, so that its other arguments keep their defaults."""
-
-    def __init__(self, module: nn.Module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Any:
-        return self.module(x, edge_index)
-
-
-class _Tracer(fx.Tracer):
-    """Traces only modules that contain the one to cut at; all other code may be untraceable."""
-
-    def __init__(self, mix_at: str):
-        # PyG's utils look at values, which tracing does not have. If they are not imported, no module uses them.
-        utils = sys.modules.get("torch_geometric.utils")
-        super().__init__(autowrap_modules=(math,) if utils is None else (math, utils))  # type: ignore[arg-type]
-        self._path = f"module.{mix_at}"
-        self.record_stack_traces = True
-
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        return not self._path.startswith(f"{module_qualified_name}.")
-
-
-def _trace(root: nn.Module, mix_at: str) -> fx.Graph:
-    try:
-        # A random number drawn here would become a constant.
-        with Watch():
-            return _Tracer(mix_at).trace(root)
-    except ConfigError:
-        raise
-    except Exception as error:
-        line = _user_line("".join(traceback.format_tb(error.__traceback__)))
-        reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-        raise ConfigError(
-            f"the forward pass cannot be cut at {mix_at!r}, because outside its submodules it depends on values or "
-            f"sizes of tensors ({line or reason}); move that code into a submodule"
-        ) from error
-
-
-def _user_line(trace: str) -> str:
-    """The innermost line of a stack trace that the module's author wrote: `net.py, line 7: if x.sum() > 0:`."""
-    found = re.findall(r'File "(.+)", line (\d+), in .+\n +(.+)', trace)
-    theirs = [entry for entry in found if not entry[0].startswith(_NOT_THEIRS)]
-    if not theirs:
-        return ""
-    file, line, code = theirs[-1]
-    return f"{Path(file).name}, line {line}: {textwrap.shorten(code, 80)}"
+def _measure(
+    module: nn.Module,
+    halves: Halves,
+    given: tuple[Tensor, Edges],
+    noise: Noise | None,
+    names: tuple[list[fx.Node], str],
+) -> list[tuple[int, ...]]:
+    """Run the first half and return the shapes of what crosses the cut, which is checked."""
+    (x, edges), (crossing, mix_at) = given, names
+    key = None if noise is None else noise.keys[0]
+    weights: dict[str, Tensor] = dict(module.named_parameters())
+    with torch.no_grad():
+        shared = halves._share(weights, x, edges, TrialNoise(key, noise))
+        with TrialNoise(key, noise):
+            values = halves.first.run(weights, x, *edges, *shared)
+    for node, value in zip(crossing, values, strict=True):
+        _check_crossing(node, value, mix_at, x.shape[0])
+    return [tuple(value.shape[1:]) for value in values]
 
 
 def _fed_by(source: fx.Node, nodes: list[fx.Node]) -> set[fx.Node]:
@@ -279,7 +248,7 @@ def _check_crossing(node: fx.Node, value: Any, mix_at: str, nodes: int) -> None:
         found = f"of shape {list(value.shape)} for {nodes} nodes"
     else:
         return
-    line = _user_line(node.stack_trace or "")
+    line = user_line(node.stack_trace or "")
     raise ConfigError(
         f"{node.name!r}, {found}, is computed before {mix_at!r} and used after it{f' ({line})' if line else ''}, but "
         f"only float tensors with one row per node can be mixed; compute it after {mix_at!r}, or from x.shape alone"

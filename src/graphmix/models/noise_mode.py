@@ -7,6 +7,7 @@ tensor with a hidden trial axis; the same code then draws for all trials at once
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,8 +16,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from graphmix.errors import ConfigError
+from graphmix.models.constants import Constants
+from graphmix.models.features import Features
 from graphmix.sparse.ops import unpack
-from graphmix.streams import Noise
+from graphmix.streams import Noise, binary_digits
 
 # One pass through half a network may draw this often. The next pass starts this many draws later, however many this
 # pass used: a trial's numbers must not depend on how often another trial, or an earlier half, drew.
@@ -29,18 +32,26 @@ class TrialNoise(TorchFunctionMode):
     Attributes:
         key: int64 `[]`, the trial's key; None in evaluation, where drawing a random number is an error.
         noise: the step's noise; only its purpose and epoch are used.
+        constants: answers calls whose results are the same in every pass; None to call everything.
     """
 
-    def __init__(self, key: Tensor | None, noise: Noise | None, first: int = 0):
+    def __init__(self, key: Tensor | None, noise: Noise | None, first: int = 0, constants: Constants | None = None):
         super().__init__()
-        self.key, self.noise = key, noise
+        self.key, self.noise, self.constants = key, noise, constants
         self._first = self._next = first
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         answer = _ANSWERS.get(func)
-        return func(*args, **(kwargs or {})) if answer is None else answer(self, *args, **(kwargs or {}))
+        call = func if answer is None else partial(answer, self)
+        if self.constants is None:
+            return call(*args, **(kwargs or {}))
+        return self.constants.call(call, args, kwargs or {}, fixed=answer is None)
+
+    def restarted(self, constants: Constants | None) -> "TrialNoise":
+        """Return the same noise, from its first number on."""
+        return TrialNoise(self.key, self.noise, self._first, constants)
 
     def draw(self, name: str, make: Callable[[Noise], Tensor]) -> Tensor:
         """Draw with a fresh `Noise`; `make` takes noise of several trials and returns a row for each."""
@@ -105,10 +116,18 @@ def _dropout(mode: TrialNoise, input: Tensor, p: float = 0.5, training: bool = T
         keep = noise.keep(entries, p)
         return unpack(keep.words, entries) * keep.scale
 
-    entries = input.numel()
     if mode.key is None:
         raise ConfigError("the module's dropout is on in evaluation too; write dropout(x, p, training=self.training)")
+    if isinstance(input, Features):
+        return _drop_features(mode, input, p)
+    entries = input.numel()
     return input * mode.draw("dropout", mask).view(input.shape).to(input.dtype)
+
+
+def _drop_features(mode: TrialNoise, features: Features, p: float) -> Tensor:
+    # Dropping a zero changes nothing: sparse features need a bit per non-zero, as in the built-in networks.
+    words = mode.draw("dropout", lambda noise: noise.keep(features.matrix.nonzeros, p).words)
+    return features.dropped(words, 1.0 / binary_digits(1.0 - p)[1])
 
 
 def _rand(mode: TrialNoise, *size: Any, **options: Any) -> Tensor:

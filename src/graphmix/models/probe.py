@@ -8,6 +8,7 @@ import collections
 import contextlib
 import copy
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -269,7 +270,7 @@ def close(one: Tensor, two: Tensor) -> bool:
     if one.shape != two.shape:
         return False
     largest = float(one.detach().abs().max()) if one.numel() else 0.0
-    return torch.allclose(one, two, rtol=0, atol=1e-4 * largest + 1e-6)
+    return math.isfinite(largest) and torch.allclose(one, two, rtol=0, atol=1e-4 * largest + 1e-6)
 
 
 def _blame(module: nn.Module, event: Event) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1, label_loss
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
@@ -52,6 +53,11 @@ class Batch:
     def model(self) -> Backbone:
         """The current networks, not those of the best epochs; the next epoch changes their weights in place."""
         return self._model
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the batch trains on."""
+        return self._task.device
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
         """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew."""
@@ -115,6 +121,11 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
     if network is None:
         return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
+    if task.graph.edge_weights is not None and config.trains_gnn and not network.heeds_weights:
+        raise ConfigError(
+            "the graph has edge weights, but they do not change what the custom model computes; let its forward take "
+            "them as edge_weight, or leave the edge weights out"
+        )
     return network.create(streams, sizes, bias=config.bias, **network.options)
 
 

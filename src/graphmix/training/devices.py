@@ -6,7 +6,7 @@ from graphmix.data import Graph
 from graphmix.errors import ConfigError
 from graphmix.limits import as_size
 from graphmix.machine import available_memory
-from graphmix.models.backbone import Footprint
+from graphmix.models.backbone import Backbone, Footprint
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PASSES, SparseMatrix, fuses
 from graphmix.training.config import Config
@@ -71,18 +71,17 @@ def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_s
     check_possible(least, config, free=free_memory(torch.device("cpu")), advice=advice)
 
 
-def trials_at_once(graph: Graph, config: Config, device: torch.device) -> int:
-    """Choose how many trials to train at once, from the device and its free memory."""
+def trials_at_once(graph: Graph, config: Config, device: torch.device, model: Backbone | None = None) -> int:
+    """Choose how many trials to train at once, from the device, its free memory and the custom model, if any."""
     room = free_memory(device) * _MEMORY_SHARE
     if device.type == "cuda":
         room -= _CUDA_PASSES
-    fitting = max(1, int(room / bytes_per_trial(graph, config)))
+    fitting = max(1, int(room / bytes_per_trial(graph, config, model)))
     if device.type == "cuda":
         return min(fitting, config.trials)
     workers = torch.get_num_threads()
-    return cpu_batch(
-        config.trials, _entries(graph, config), workers, max(1, fitting // workers), _own_entries(graph, config)
-    )
+    own = _own_entries(graph, config, model)
+    return cpu_batch(config.trials, _entries(graph, config, model), workers, max(1, fitting // workers), own)
 
 
 def cpu_batch(trials: int, entries: int, workers: int, most: int, own: int | None = None) -> int:
@@ -100,18 +99,20 @@ def cpu_batch(trials: int, entries: int, workers: int, most: int, own: int | Non
     return -(-trials // batches)
 
 
-def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.device) -> int:
+def passes_at_once(
+    graph: Graph, config: Config, trials: int, device: torch.device, model: Backbone | None = None
+) -> int:
     """Choose how many of the K target passes of `trials` trials to run in one call."""
     if device.type == "cpu":
-        fitting = max(1, _CPU_ENTRIES // max(1, trials * _entries(graph, config)))
+        fitting = max(1, _CPU_ENTRIES // max(1, trials * _entries(graph, config, model)))
         return max(fitting, PASSES) if _in_native_code(graph, config) else fitting
     # Dropout writes out a copy of dense features. For sparse ones it only draws bits.
-    written_out = 0 if _stays_sparse(graph, config) else graph.num_features
+    written_out = 0 if _stays_sparse(graph, config, model) else graph.num_features
     width = max(written_out, _footprint(graph, config).hidden_width)
     return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * width))
 
 
-def bytes_per_trial(graph: Graph, config: Config) -> int:
+def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None) -> int:
     """Estimate an upper bound of the memory that one trial adds in training."""
     network = _footprint(graph, config)
     width, logits = network.hidden_width, network.logits_width
@@ -122,7 +123,7 @@ def bytes_per_trial(graph: Graph, config: Config) -> int:
     drawn = config.unlabeled if isinstance(config.unlabeled, int) else 0
     activations = max(graph.num_nodes, drawn) * (network.hidden_states * width + 16 * logits)
     # Dropout bits and random words, dropped-out values if a backend writes them out, and tilings of both matrices.
-    features = 12 * _entries(graph, config)
+    features = 12 * _entries(graph, config, model)
     curves = 5 * config.epochs
     return 4 * (weights + activations + features + curves)
 
@@ -154,15 +155,17 @@ def _footprint(graph: Graph, config: Config) -> Footprint:
     return network.footprint(graph, config.hidden, graph.num_classes, **config.options())
 
 
-def _stays_sparse(graph: Graph, config: Config) -> bool:
+def _stays_sparse(graph: Graph, config: Config, model: Backbone | None) -> bool:
     """Whether the network computes with sparse features as they are."""
+    if config.backbone == CUSTOM and model is not None:
+        return isinstance(graph.x, SparseMatrix) and model.stays_sparse
     return isinstance(graph.x, SparseMatrix) and NETWORKS[config.backbone].takes_sparse_features
 
 
-def _entries(graph: Graph, config: Config) -> int:
+def _entries(graph: Graph, config: Config, model: Backbone | None) -> int:
     """Return the entries of the largest matrix that every trial reads: the features, or the edges."""
     features = graph.num_nodes * graph.num_features
-    if isinstance(graph.x, SparseMatrix) and _stays_sparse(graph, config):
+    if isinstance(graph.x, SparseMatrix) and _stays_sparse(graph, config, model):
         features = graph.x.nonzeros
     return max(features, _footprint(graph, config).entries)
 
@@ -174,10 +177,10 @@ def _in_native_code(graph: Graph, config: Config) -> bool:
     return fuses(graph.x, graph.propagation, config.hidden)
 
 
-def _own_entries(graph: Graph, config: Config) -> int:
+def _own_entries(graph: Graph, config: Config, model: Backbone | None) -> int:
     """Return the entries that every trial has for itself: all it reads, but features without dropout are shared.
 
     Native code does not write dropped-out features, so they are shared too.
     """
     shared = config.input_dropout == 0 or _in_native_code(graph, config)
-    return _footprint(graph, config).entries if shared else _entries(graph, config)
+    return _footprint(graph, config).entries if shared else _entries(graph, config, model)

@@ -21,6 +21,7 @@ from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
+from graphmix.training.tried import Tried
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Progress:
         trials: number of trials in the batch.
         epoch: number of epochs done in the batch.
         best: the best epochs so far; reading it waits for the device, so do it rarely.
+        note: how the epochs of a custom model run on CUDA: as CUDA graphs, or why not.
     """
 
     todo: int
@@ -40,6 +42,7 @@ class Progress:
     trials: int
     epoch: int
     best: Best
+    note: str = ""
 
 
 Watch = Callable[[Progress], None]
@@ -185,7 +188,7 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
         raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {model.features}")
     graph = prepare(graph, config).to("cpu")  # where the weights are
     judged = graph if config.predicts_with_gnn else graph.null()
-    parts = torch.arange(model.trials).split(trials_at_once(graph, config, graph.y.device))
+    parts = torch.arange(model.trials).split(trials_at_once(graph, config, graph.y.device, model))
     return torch.cat([softmax(model.select(part)(graph.x, judged)) for part in parts])
 
 
@@ -212,7 +215,7 @@ def fit_batches(
 ) -> Iterator[Fit]:
     """Train like `fit` and yield each batch; leave out the trials in `skip`, which took `elapsed` seconds."""
     started = time.perf_counter() - elapsed
-    size = trials_at_once(task.graph, config, task.device) if chunk is None else chunk
+    size = trials_at_once(task.graph, config, task.device, model) if chunk is None else chunk
     todo = [trial for trial in range(config.trials) if trial not in skip]
     batches = [todo[start : start + size] for start in range(0, len(todo), size)]
     workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
@@ -222,18 +225,24 @@ def fit_batches(
         yield replace(part, seconds=time.perf_counter() - started)
 
 
+def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
+    if not capturable(batch.device):
+        return batch.advance
+    return Tried(batch.advance, batch.model.notes) if custom else Captured(batch.advance)
+
+
 def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model)
-    # A custom model may wait for the device in its forward pass, which cannot be captured.
-    advance = Captured(batch.advance) if capturable(task.device) and model is None else batch.advance
+    advance = _advance_of(batch, custom=model is not None)
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))
             check_stop()
             if watch is not None:
-                watch(Progress(todo, trials[0], len(trials), epoch + 1, batch.best))
+                note = batch.model.notes.get("epochs", "")
+                watch(Progress(todo, trials[0], len(trials), epoch + 1, batch.best, note))
         logits, labels = batch.test_logits(), task.select(torch.tensor(trials, device=task.device)).test.labels
         return Fit(
             config=config,

@@ -249,7 +249,7 @@ def predict_targets(
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
     trials = model.trials
     total = torch.zeros((), device=task.device)
-    for first, last in _pass_groups(task, config, trials):
+    for first, last in _pass_groups(task, config, model):
         noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
         logits = model(task.x, task.graph, noise)
         predictions = softmax(logits if most else nodes.of(logits, last - first))
@@ -270,9 +270,9 @@ def _as_targets(mean: Tensor, task: Task, config: Config, nodes: Picks) -> Tenso
     return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
 
 
-def _pass_groups(task: Task, config: Config, trials: int) -> list[tuple[int, int]]:
+def _pass_groups(task: Task, config: Config, model: Backbone) -> list[tuple[int, int]]:
     """Group the K passes into as few calls as the device handles well."""
-    size = min(config.perturbations, passes_at_once(task.graph, config, trials, task.device))
+    size = min(config.perturbations, passes_at_once(task.graph, config, model.trials, task.device, model))
     return [(first, min(first + size, config.perturbations)) for first in range(0, config.perturbations, size)]
 
 

@@ -23,8 +23,13 @@ def prepare(graph: Graph, config: Config) -> Graph:
 
 
 def check_edge_weights(graph: Graph, config: Config) -> None:
-    """Raise ConfigError if the graph has edge weights and the network, trained on the graph, does not use them."""
-    if graph.edge_weights is None or not config.trains_gnn or NETWORKS[config.backbone].uses_edge_weights:
+    """Raise ConfigError if the graph has edge weights and the network, trained on the graph, does not use them.
+
+    A custom model is checked when it is built.
+    """
+    if graph.edge_weights is None or not config.trains_gnn or config.backbone == CUSTOM:
+        return
+    if NETWORKS[config.backbone].uses_edge_weights:
         return
     able = [name for name, info in NETWORKS.items() if info.uses_edge_weights]
     raise ConfigError(
