@@ -11,6 +11,7 @@ from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
+from graphmix.training.padding import padded_loss
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
 
@@ -19,7 +20,7 @@ class Batch:
     """Trials that train side by side.
 
     Everything that an epoch reads or writes, including its number, is a tensor that stays in place. So on CUDA an epoch
-    can be captured once and replayed.
+    can be captured once and replayed. With a `window` above 1, epochs have fewer shapes, and take a little longer.
 
     Attributes:
         best: the best epochs so far.
@@ -27,15 +28,16 @@ class Batch:
         curves: `[5, epochs, trials]`, the fields of `History` in their order.
     """
 
-    def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None):
+    def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None, window: int = 1):
         device = task.device
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
         self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
-        coins = flip_coins(config, self._streams, config.epochs)
-        self._heads: list[int] = coins.sum(dim=1).tolist()
-        self._order = heads_first(coins)
+        self._window = window
+        self._coins = flip_coins(config, self._streams, config.epochs)
+        self._heads: list[int] = self._coins.sum(dim=1).tolist()
+        self._order = heads_first(self._coins)
         self._weight = [unsupervised_weight(config, epoch) for epoch in range(config.epochs)]
         self._weights = torch.tensor(self._weight, device=device)
         self._epoch = torch.zeros(1, dtype=torch.int64, device=device)
@@ -54,10 +56,14 @@ class Batch:
         return self._model
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
-        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew."""
+        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.
+
+        The number of heads is rounded down to a multiple of the window.
+        """
         needed = self._weight[epoch] > 0
         first = needed and (epoch == 0 or not self._weight[epoch - 1] > 0)
-        return self._heads[epoch], needed, needed and (first or epoch % self._config.target_every == 0)
+        heads = self._heads[epoch] // self._window * self._window
+        return heads, needed, needed and (first or epoch % self._config.target_every == 0)
 
     def advance(self, heads: int, unsupervised: bool, refresh: bool) -> None:
         """Do the next epoch, given its shape: a step, then evaluation."""
@@ -77,12 +83,19 @@ class Batch:
         """Update the weights once; return each trial's loss `[trials]`."""
         weight = self._weights[self._epoch] if unsupervised else None
         moment = Moment(self._epoch, weight, self._targets, refresh)
-        order = self._order.index_select(0, self._epoch)[0]
-        loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
+        loss = self._loss(moment, heads)
         self._optimizer.zero_grad()
         loss.sum().backward()
         self._optimizer.step()
         return loss
+
+    def _loss(self, moment: Moment, heads: int) -> Tensor:
+        order = self._order.index_select(0, self._epoch)[0]
+        state = self._model, self._task, self._config, self._streams, moment
+        if self._window == 1:
+            return divided_loss(*state, (order, heads))
+        coins = self._coins.index_select(0, self._epoch)[0]
+        return padded_loss(*state, (coins, order), (heads, min(heads + self._window, len(order))))
 
     @torch.no_grad()
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:

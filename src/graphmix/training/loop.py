@@ -19,6 +19,7 @@ from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
+from graphmix.training.padding import window_width
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
 
@@ -225,9 +226,11 @@ def fit_batches(
 def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
-    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model)
     # A custom model may wait for the device in its forward pass, which cannot be captured.
-    advance = Captured(batch.advance) if capturable(task.device) and model is None else batch.advance
+    captures = capturable(task.device) and model is None
+    window = window_width(task.graph, config, len(trials)) if captures else 1
+    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
+    advance = Captured(batch.advance) if captures else batch.advance
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))
