@@ -14,6 +14,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from graphmix.experiments.records import source_commit
 from graphmix.training import Config
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
+from graphmix.training.padding import window_width
 from graphmix.training.task import Task
 from profile_ops import OpLog
 from profile_trace import join, kernels, trace
@@ -124,7 +126,10 @@ def profile_cell(name: str, dataset: str, choices: dict[str, Any], device: str) 
     task = Task.build(*_loaded[dataset], config, device)
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    batch = Batch(task, config, list(range(config.trials)))
+    # As many epochs as in a run decide about windows, as they do there.
+    usual = replace(config, epochs=Config.for_dataset(dataset, **choices).epochs)
+    window = window_width(task.graph, usual, config.trials) if capturable(task.device) else 1
+    batch = Batch(task, config, list(range(config.trials)), window=window)
     shape = usual_shape(batch, config)
     log = OpLog()
     with on_side_stream(task.device):

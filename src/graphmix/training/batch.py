@@ -1,7 +1,6 @@
 """A batch of trials in training: its state, and how it does one epoch."""
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,8 +9,10 @@ from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1, label_loss
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
+from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
+from graphmix.training.padding import padded_loss
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
 
@@ -20,7 +21,7 @@ class Batch:
     """Trials that train side by side.
 
     Everything that an epoch reads or writes, including its number, is a tensor that stays in place. So on CUDA an epoch
-    can be captured once and replayed.
+    can be captured once and replayed. With a `window` above 1, epochs have fewer shapes, and take a little longer.
 
     Attributes:
         best: the best epochs so far.
@@ -28,15 +29,16 @@ class Batch:
         curves: `[5, epochs, trials]`, the fields of `History` in their order.
     """
 
-    def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None):
+    def __init__(self, task: Task, config: Config, trials: list[int], network: Backbone | None = None, window: int = 1):
         device = task.device
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
-        self._optimizer = build_optimizer(self._model, config)
-        coins = flip_coins(config, self._streams, config.epochs)
-        self._heads: list[int] = coins.sum(dim=1).tolist()
-        self._order = heads_first(coins)
+        self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
+        self._window = window
+        self._coins = flip_coins(config, self._streams, config.epochs)
+        self._heads: list[int] = self._coins.sum(dim=1).tolist()
+        self._order = heads_first(self._coins)
         self._weight = [unsupervised_weight(config, epoch) for epoch in range(config.epochs)]
         self._weights = torch.tensor(self._weight, device=device)
         self._epoch = torch.zeros(1, dtype=torch.int64, device=device)
@@ -60,10 +62,14 @@ class Batch:
         return self._task.device
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
-        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew."""
+        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.
+
+        The number of heads is rounded down to a multiple of the window.
+        """
         needed = self._weight[epoch] > 0
         first = needed and (epoch == 0 or not self._weight[epoch - 1] > 0)
-        return self._heads[epoch], needed, needed and (first or epoch % self._config.target_every == 0)
+        heads = self._heads[epoch] // self._window * self._window
+        return heads, needed, needed and (first or epoch % self._config.target_every == 0)
 
     def advance(self, heads: int, unsupervised: bool, refresh: bool) -> None:
         """Do the next epoch, given its shape: a step, then evaluation."""
@@ -83,12 +89,19 @@ class Batch:
         """Update the weights once; return each trial's loss `[trials]`."""
         weight = self._weights[self._epoch] if unsupervised else None
         moment = Moment(self._epoch, weight, self._targets, refresh)
-        order = self._order.index_select(0, self._epoch)[0]
-        loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
+        loss = self._loss(moment, heads)
         self._optimizer.zero_grad()
         loss.sum().backward()
         self._optimizer.step()
         return loss
+
+    def _loss(self, moment: Moment, heads: int) -> Tensor:
+        order = self._order.index_select(0, self._epoch)[0]
+        state = self._model, self._task, self._config, self._streams, moment
+        if self._window == 1:
+            return divided_loss(*state, (order, heads))
+        coins = self._coins.index_select(0, self._epoch)[0]
+        return padded_loss(*state, (coins, order), (heads, min(heads + self._window, len(order))))
 
     @torch.no_grad()
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
@@ -130,19 +143,17 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    parameters: list[Any] = list(model.parameters())
-    on_cuda = parameters[0].is_cuda
-    if model.undecayed:
-        undecayed = [model.weights[name] for name in model.undecayed]
-        decayed = [weight for name, weight in model.weights.items() if name not in model.undecayed]
-        parameters = [{"params": decayed}, {"params": undecayed, "weight_decay": 0.0}]
+    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial.
+
+    `fit` makes the same updates with `graphmix.training.adam.Adam`, which takes less time to import.
+    """
     optimizer = torch.optim.Adam(
-        parameters,
+        [{"params": group.weights, "weight_decay": group.decay} for group in weight_groups(model, config)],
         lr=config.learning_rate,
-        weight_decay=config.weight_decay,
+        betas=BETAS,
+        eps=EPSILON,
         fused=True,
-        capturable=on_cuda,
+        capturable=next(model.parameters()).is_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)
     return optimizer

@@ -19,6 +19,7 @@ from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
+from graphmix.training.padding import window_width
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
 from graphmix.training.tried import Tried
@@ -234,7 +235,9 @@ def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
 def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
-    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model)
+    # A wrapped module is captured with the exact numbers of heads.
+    window = window_width(task.graph, config, len(trials)) if capturable(task.device) and model is None else 1
+    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
     advance = _advance_of(batch, custom=model is not None)
     with on_side_stream(task.device):
         for epoch in range(config.epochs):
