@@ -1,4 +1,4 @@
-"""GCN and GraphMix(GCN), by the paper's and by the released reading, train as they did at commit 352b930, within rounding."""
+"""GCN and GraphMix(GCN), by both readings of the paper, train as they did at commit 352b930, within rounding."""
 
 import json
 
