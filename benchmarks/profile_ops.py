@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from graphmix.training import batch as batch_module
 from graphmix.training import step
+from graphmix.training.adam import Adam
 
 try:
     from triton.runtime.jit import JITFunction
@@ -87,7 +88,7 @@ class OpLog(TorchDispatchMode):
                     stack.enter_context(self._in_phase(step, name, phase))
             stack.enter_context(self._in_phase(batch_module.Batch, "_judge", "evaluation"))
             stack.enter_context(self._in_phase(Tensor, "backward", "backward"))
-            stack.enter_context(self._in_phase(torch.optim.Adam, "step", "optimizer"))
+            stack.enter_context(self._in_phase(Adam, "step", "optimizer"))
             if JITFunction is not None:
                 stack.enter_context(_replaced(JITFunction, "run", self._kernel(JITFunction.run)))
             stack.enter_context(self)

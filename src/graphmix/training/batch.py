@@ -1,7 +1,6 @@
 """A batch of trials in training: its state, and how it does one epoch."""
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,6 +8,7 @@ from torch import Tensor
 from graphmix.method import accuracy, f1, label_loss
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
+from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
@@ -32,7 +32,7 @@ class Batch:
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
-        self._optimizer = build_optimizer(self._model, config)
+        self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
         coins = flip_coins(config, self._streams, config.epochs)
         self._heads: list[int] = coins.sum(dim=1).tolist()
         self._order = heads_first(coins)
@@ -119,19 +119,17 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    parameters: list[Any] = list(model.parameters())
-    on_cuda = parameters[0].is_cuda
-    if model.undecayed:
-        undecayed = [model.weights[name] for name in model.undecayed]
-        decayed = [weight for name, weight in model.weights.items() if name not in model.undecayed]
-        parameters = [{"params": decayed}, {"params": undecayed, "weight_decay": 0.0}]
+    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial.
+
+    `fit` makes the same updates with `graphmix.training.adam.Adam`, which takes less time to import.
+    """
     optimizer = torch.optim.Adam(
-        parameters,
+        [{"params": group.weights, "weight_decay": group.decay} for group in weight_groups(model, config)],
         lr=config.learning_rate,
-        weight_decay=config.weight_decay,
+        betas=BETAS,
+        eps=EPSILON,
         fused=True,
-        capturable=on_cuda,
+        capturable=next(model.parameters()).is_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)
     return optimizer
