@@ -36,7 +36,8 @@ _WATCHED: dict[str, list[tuple[str | None, str, str]]] = {
     "graphmix.training.capture": [("Captured", "_capture", "captures")],
     "graphmix.training.loop": [(None, "_fit_batch", "replays")],
     "graphmix.storage.runs": [(None, "train", "run folder")],
-    "graphmix.analysis.hidden": [(None, "project", "t-SNE"), (None, "class_soft_ranks", "soft-ranks")],
+    "graphmix.analysis.plane": [(None, "project", "t-SNE"), (None, "sketch", "t-SNE")],
+    "graphmix.analysis.hidden": [(None, "class_soft_ranks", "soft-ranks")],
     "graphmix.cli.report": [(None, "keep_details", "other details"), (None, "write_report", "page")],
 }
 _WAITS = ("normal epochs", "captures")
