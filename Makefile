@@ -59,7 +59,7 @@ results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the re
 	$(BIN)/python benchmarks/tsne_picture.py
 	$(BIN)/python benchmarks/tables.py
 
-bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
+bench: $(READY)  ## milliseconds per epoch and whole runs, cold and warm: ours, PyG's and a plain implementation
 	$(BIN)/python benchmarks/bench.py
 
 profile: $(READY)  ## on CUDA: kernels and bytes of a replayed epoch, and where a command's time goes

@@ -21,12 +21,20 @@ import torch
 
 from graphmix.data import Dataset, load, make_split
 from graphmix.errors import DataError
-from graphmix.experiments.records import source_commit
 from graphmix.training import Config, fit
+from peer_times import OURS, about, measure_all
 from plain import PlainTrial
 from wild_graphs import load_case
 
 PHOTO = "amazon-photo"
+
+# Epochs of two runs of ours. On CUDA the first hundreds capture graphs; the thousands after them are what counts.
+EPOCHS = {"cpu": (5, 35), "cuda": (200, 600)}
+# Trials and epochs of whole runs: ours as in the paper on CUDA; others are the same from epoch to epoch.
+RUN_SIZES = {
+    "cpu": {OURS: (10, 30), "others": (1, 10)},
+    "cuda": {OURS: (100, 2000), "others": (1, 300)},
+}
 
 
 def main() -> None:
@@ -39,13 +47,15 @@ def main() -> None:
         for method in ("supervised", "graphmix"):
             rows.append(measure(name, dataset, method, options))
             print(table_row(rows[-1]), flush=True)
-    record = {
-        "device": device_name(options.device),
+    record = about(options.commit, device_name(options.device)) | {
         "threads": options.threads,
         "torch": torch.__version__,
         "numba": numba_version(),
-        "commit": options.commit or source_commit(),
+        "trials": options.trials,
+        "epochs": EPOCHS[options.device],
+        "plain_epochs": options.plain_epochs,
         "rows": rows,
+        "runs": whole_runs(options),
     }
     if options.device == "cuda":
         record["hundred_trials"] = hundred_trials(read("cora"))
@@ -66,6 +76,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--trials", type=int, default=40, help="trials of our implementation, as many at once as fit")
     parser.add_argument("--plain-epochs", type=int, default=8, help="epochs of the plain implementation; half heads")
+    parser.add_argument("--run-datasets", nargs="*", default=["cora"], help="where whole runs are timed, cold and warm")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for one runner of whole runs")
     parser.add_argument("--commit", help="what the code is at; asks git when not given")
     parser.add_argument("--out", type=Path, help="also write the JSON here")
     return parser.parse_args()
@@ -108,8 +120,7 @@ def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespac
 
 def ours_ms(dataset: Dataset, name: str, choices: dict[str, object], device: str) -> float:
     """Milliseconds per epoch and trial; the difference of two runs removes the set-up time."""
-    # On CUDA the first hundreds of epochs capture graphs; the thousands after them are what counts.
-    short, long = (5, 35) if device == "cpu" else (200, 600)
+    short, long = EPOCHS[device]
     seconds = []
     for epochs in (2, short, long):  # the first warms up: kernels are compiled on first use
         config = config_of(name, choices | {"epochs": epochs})
@@ -130,6 +141,13 @@ def plain_ms(dataset: Dataset, config: Config, options: argparse.Namespace) -> f
             times.append(time.perf_counter() - started)
         medians.append(statistics.median(times[1:]))
     return 1000 * statistics.mean(medians)
+
+
+def whole_runs(options: argparse.Namespace) -> list[dict[str, object]]:
+    """Cold and warm seconds of whole runs, ours and others', each in a process of its own."""
+    os.environ["GRAPHMIX_BENCH_THREADS"] = str(options.threads)
+    sizes = RUN_SIZES[options.device]
+    return [row for name in options.run_datasets for row in measure_all(name, options.device, sizes, options.limit)]
 
 
 def hundred_trials(dataset: Dataset) -> dict[str, float]:
