@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
     from graphmix.estimator import GraphMixClassifier
     from graphmix.limits import Limits
-    from graphmix.models import GAT, GCN, GPR, SAGE, Backbone, GraphUNet, Wrapped, wrap
+    from graphmix.models import APPNP, GAT, GCN, GPR, SAGE, Backbone, GraphUNet, Wrapped, wrap
     from graphmix.storage.runs import Run, load_run, train
     from graphmix.streams import Streams
     from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphmix.workflow.options import FitOptions
 
 __all__ = [
+    "APPNP",
     "DATASETS",
     "GAT",
     "GCN",
@@ -79,7 +80,7 @@ __getattr__, __dir__ = attach(
         "graphmix.errors": "ConfigError DataError GraphMixError RunError",
         "graphmix.estimator": "GraphMixClassifier",
         "graphmix.limits": "Limits",
-        "graphmix.models": "GAT GCN GPR SAGE Backbone GraphUNet Wrapped wrap",
+        "graphmix.models": "APPNP GAT GCN GPR SAGE Backbone GraphUNet Wrapped wrap",
         "graphmix.storage.runs": "Run load_run train",
         "graphmix.streams": "Streams",
         "graphmix.training": "Config Fit Task build_model build_optimizer evaluate fit step_loss",

@@ -93,10 +93,11 @@ def test_a_capture_survives_an_allocation_in_another_thread():
         {"hidden_dropout": 0.5, "bias": True, "unlabeled": 40},
         {"backbone": "gpr"},
         {"backbone": "sage"},
+        {"backbone": "appnp"},
         {"backbone": "gpr", "method": "graphmix-steady", "target_every": 1},
         {"backbone": "sage", "method": "graphmix-steady", "perturbations": 0, "target_every": 1},
     ],
-    ids=["paper", "released", "supervised", "options", "gpr", "sage", "steady", "steady without passes"],
+    ids=["paper", "released", "supervised", "options", "gpr", "sage", "appnp", "steady", "steady without passes"],
 )
 def test_replayed_epochs_equal_a_plain_loop(choices):
     graph, split = synthetic(nodes=400, features=100, seed=5)

@@ -107,7 +107,7 @@ def test_the_papers_tables_name_hyperparameters():
 
 CHOICES = {
     "dataset": ("", "cora", "pubmed", "cora-full", "coauthor-cs", "bitcoin-otc"),
-    "backbone": ("gcn", "gat"),
+    "backbone": ("gcn", "gat", "appnp"),
     "reading": ("paper", "released"),
     "method": ("graphmix", "graphmix-steady"),
 }

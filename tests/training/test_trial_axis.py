@@ -35,6 +35,8 @@ def small_graph():
         {"backbone": "sage", "bias": True, "hidden_dropout": 0.5},
         {"backbone": "gpr", "method": "graphmix-steady", "perturbations": 0},
         {"backbone": "sage", "method": "graphmix-steady", "target_confidence": 0.4},
+        {"backbone": "appnp", "method": "supervised"},
+        {"backbone": "appnp", "bias": True},
     ],
     ids=[
         "supervised",
@@ -51,6 +53,8 @@ def small_graph():
         "graphmix of sage",
         "steady without passes",
         "steady of sage",
+        "appnp",
+        "graphmix of appnp",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

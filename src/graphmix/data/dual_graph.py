@@ -135,7 +135,7 @@ class SharedEnds:
         if self.num_edges > MOST_LISTED:
             raise DataError(
                 f"{self.num_edges:,} pairs of links share a user, and at most {MOST_LISTED:,} can be listed; use "
-                "a gcn, gpr or sage, which need no list"
+                "a network that needs no list, such as gcn, gpr or sage"
             )
         users, _ = self._incidence
         shared = sp.csr_array(users.T @ users)

@@ -6,6 +6,7 @@ from graphmix.lazy import attach
 from graphmix.models.registry import BACKBONES
 
 if TYPE_CHECKING:
+    from graphmix.models.appnp import APPNP
     from graphmix.models.backbone import Backbone, GraphLike
     from graphmix.models.gat import GAT
     from graphmix.models.gcn import GCN
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from graphmix.models.unet import GraphUNet
     from graphmix.models.wrapped import Wrapped, wrap
 
-__all__ = ["BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
+__all__ = ["APPNP", "BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
 
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "graphmix.models.appnp": "APPNP",
         "graphmix.models.backbone": "Backbone GraphLike",
         "graphmix.models.gat": "GAT",
         "graphmix.models.gcn": "GCN",

@@ -88,7 +88,6 @@ class Backbone(abc.ABC):
     Every field except the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
-        undecayed: names of weights without weight decay.
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
@@ -96,7 +95,6 @@ class Backbone(abc.ABC):
     """
 
     first: ClassVar[str] = "conv1.weight"
-    undecayed: ClassVar[tuple[str, ...]] = ()
     reads_rows: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
@@ -148,6 +146,10 @@ class Backbone(abc.ABC):
     def description(self) -> str:
         """The class and the options, as a text that differs between different networks."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    def decay_of(self, name: str, usual: float) -> float:
+        """Return the weight decay of a weight, given the config's: by default that."""
+        return usual
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

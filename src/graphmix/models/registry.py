@@ -75,6 +75,14 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=_DROPOUT,
         uses_edge_weights=True,
     ),
+    "appnp": NetworkInfo(
+        title="APPNP",
+        fcn_title="FCN of APPNP",
+        module="graphmix.models.appnp",
+        class_name="APPNP",
+        options=(*_DROPOUT, "hops", "teleport", "propagation_dropout"),
+        uses_edge_weights=True,
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

@@ -1,7 +1,6 @@
 """A batch of trials in training: its state, and how it does one epoch."""
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -120,16 +119,13 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    parameters: list[Any] = list(model.parameters())
-    on_cuda = parameters[0].is_cuda
-    if model.undecayed:
-        undecayed = [model.weights[name] for name in model.undecayed]
-        decayed = [weight for name, weight in model.weights.items() if name not in model.undecayed]
-        parameters = [{"params": decayed}, {"params": undecayed, "weight_decay": 0.0}]
+    groups: dict[float, list[Tensor]] = {}
+    for name, weight in model.weights.items():
+        groups.setdefault(model.decay_of(name, config.weight_decay), []).append(weight)
+    on_cuda = next(model.parameters()).is_cuda
     optimizer = torch.optim.Adam(
-        parameters,
+        [{"params": weights, "weight_decay": decay} for decay, weights in groups.items()],
         lr=config.learning_rate,
-        weight_decay=config.weight_decay,
         fused=True,
         capturable=on_cuda,
     )

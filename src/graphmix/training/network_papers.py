@@ -1,0 +1,16 @@
+"""What the papers of networks that GraphMix's paper does not train set for them, by dataset: data, no code.
+
+The last entry that applies wins, as in `paper.SETTINGS`. How long they train is left to GraphMix's paper: its runs end
+after a fixed number of epochs, and the epoch with the best validation score is chosen. docs/design/0020-networks.md
+says where a paper leaves something open.
+"""
+
+from typing import Any
+
+_CITATION: dict[str, Any] = {"learning_rate": 0.01, "weight_decay": 5e-4, "input_dropout": 0.5, "hidden_dropout": 0.5}
+
+NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
+    # Gasteiger et al. (2019), Section 5; Microsoft Academic is Coauthor-CS.
+    (None, "appnp"): _CITATION | {"hidden": 64, "weight_decay": 5e-3},
+    ("coauthor-cs", "appnp"): {"teleport": 0.2},
+}

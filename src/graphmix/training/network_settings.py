@@ -1,0 +1,58 @@
+"""The hyperparameters of a network: which one, its size, its dropout, and what only some networks have."""
+
+from dataclasses import dataclass
+
+from graphmix.models.ratios import check_ratios
+from graphmix.models.registry import BACKBONES, CUSTOM
+from graphmix.training.settings import NETWORK, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """The part of a `Config` that describes the network."""
+
+    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
+    hidden: int = setting(16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat")
+    input_dropout: float = setting(0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the input")
+    hidden_dropout: float = setting(0.0, at_least=0, below=1, group=NETWORK, help="Dropout rate of the hidden layer")
+    attention_dropout: float = setting(
+        0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the attention in a gat"
+    )
+    heads: int = setting(8, at_least=1, group=NETWORK, help="Attention heads in the hidden layer of a gat")
+    output_heads: int = setting(
+        1, at_least=1, group=NETWORK, help="Attention heads in the output layer of a gat, which are averaged"
+    )
+    pool_ratios: tuple[float, ...] = setting(
+        (0.5, 0.5),
+        check=check_ratios,
+        values_text="one or two numbers above 0 and at most 1",
+        group=NETWORK,
+        help="Share of the nodes that each pooling of a unet keeps",
+    )
+    hops: int = setting(
+        10,
+        at_least=1,
+        at_most=1000,
+        added=True,
+        group=NETWORK,
+        help="Hops that a gpr weighs besides a node itself, or steps of the walk of an appnp",
+    )
+    teleport: float = setting(
+        0.1,
+        at_least=0,
+        at_most=1,
+        added=True,
+        group=NETWORK,
+        help="Teleport probability of the personalised PageRank of an appnp, and of that whose hop weights a gpr "
+        "starts from",
+    )
+    propagation_dropout: float = setting(
+        0.5,
+        at_least=0,
+        below=1,
+        added=True,
+        group=NETWORK,
+        help="Dropout rate of the propagation matrix in each step of the walk of an appnp",
+    )
+    bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
+    binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
