@@ -94,10 +94,22 @@ def test_a_capture_survives_an_allocation_in_another_thread():
         {"backbone": "gpr"},
         {"backbone": "sage"},
         {"backbone": "appnp"},
+        {"backbone": "chebyshev"},
         {"backbone": "gpr", "method": "graphmix-steady", "target_every": 1},
         {"backbone": "sage", "method": "graphmix-steady", "perturbations": 0, "target_every": 1},
     ],
-    ids=["paper", "released", "supervised", "options", "gpr", "sage", "appnp", "steady", "steady without passes"],
+    ids=[
+        "paper",
+        "released",
+        "supervised",
+        "options",
+        "gpr",
+        "sage",
+        "appnp",
+        "chebyshev",
+        "steady",
+        "steady without passes",
+    ],
 )
 def test_replayed_epochs_equal_a_plain_loop(choices):
     graph, split = synthetic(nodes=400, features=100, seed=5)

@@ -66,6 +66,8 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         # Weights for a node, and as many for its neighbours.
         ("sage", {}, 4, 6, 4 * 6, 16, 2 * 2 + 5 + 2 * 5),
         ("appnp", {}, 4, 3, 0, 12, 2 * 2 + 5),
+        # Weights for four orders.
+        ("chebyshev", {"order": 3}, 4, 12, 3 * 4 * 6, 24, 2 * 2 + 5 + 2 * 5),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

@@ -37,6 +37,8 @@ def small_graph():
         {"backbone": "sage", "method": "graphmix-steady", "target_confidence": 0.4},
         {"backbone": "appnp", "method": "supervised"},
         {"backbone": "appnp", "bias": True},
+        {"backbone": "chebyshev", "method": "supervised"},
+        {"backbone": "chebyshev", "bias": True},
     ],
     ids=[
         "supervised",
@@ -55,6 +57,8 @@ def small_graph():
         "steady of sage",
         "appnp",
         "graphmix of appnp",
+        "chebyshev",
+        "graphmix of chebyshev",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

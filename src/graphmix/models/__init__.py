@@ -8,6 +8,7 @@ from graphmix.models.registry import BACKBONES
 if TYPE_CHECKING:
     from graphmix.models.appnp import APPNP
     from graphmix.models.backbone import Backbone, GraphLike
+    from graphmix.models.chebyshev import Chebyshev
     from graphmix.models.gat import GAT
     from graphmix.models.gcn import GCN
     from graphmix.models.gpr import GPR
@@ -15,13 +16,27 @@ if TYPE_CHECKING:
     from graphmix.models.unet import GraphUNet
     from graphmix.models.wrapped import Wrapped, wrap
 
-__all__ = ["APPNP", "BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
+__all__ = [
+    "APPNP",
+    "BACKBONES",
+    "GAT",
+    "GCN",
+    "GPR",
+    "SAGE",
+    "Backbone",
+    "Chebyshev",
+    "GraphLike",
+    "GraphUNet",
+    "Wrapped",
+    "wrap",
+]
 
 __getattr__, __dir__ = attach(
     __name__,
     {
         "graphmix.models.appnp": "APPNP",
         "graphmix.models.backbone": "Backbone GraphLike",
+        "graphmix.models.chebyshev": "Chebyshev",
         "graphmix.models.gat": "GAT",
         "graphmix.models.gcn": "GCN",
         "graphmix.models.gpr": "GPR",

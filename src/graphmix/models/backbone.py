@@ -31,6 +31,10 @@ class GraphLike(Protocol):
         """The matrix that takes the mean of each node's neighbours; None on the null graph."""
 
     @property
+    def normalised_adjacency(self) -> SparseMatrix | Chain | None:
+        """D^-1/2 A D^-1/2, without self-loops; None on the null graph, where it is 0."""
+
+    @property
     def num_edges(self) -> int:
         """How many undirected edges there are; 0 on the null graph."""
 

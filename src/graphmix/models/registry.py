@@ -83,6 +83,14 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=(*_DROPOUT, "hops", "teleport", "propagation_dropout"),
         uses_edge_weights=True,
     ),
+    "chebyshev": NetworkInfo(
+        title="Chebyshev",
+        fcn_title="FCN of Chebyshev",
+        module="graphmix.models.chebyshev",
+        class_name="Chebyshev",
+        options=(*_DROPOUT, "order"),
+        uses_edge_weights=True,
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

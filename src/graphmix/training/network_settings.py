@@ -54,5 +54,8 @@ class NetworkSettings:
         group=NETWORK,
         help="Dropout rate of the propagation matrix in each step of the walk of an appnp",
     )
+    order: int = setting(
+        2, at_least=1, at_most=100, added=True, group=NETWORK, help="Order of the largest polynomial of a chebyshev"
+    )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
