@@ -11,7 +11,7 @@ import torch
 
 import graphmix.models
 from graphmix import Config, Graph, Streams
-from graphmix.models import APPNP, BACKBONES, GAT, GCN, GPR, SAGE, Backbone, Chebyshev, GraphUNet, Wrapped, wrap
+from graphmix.models import APPNP, BACKBONES, GAT, GCN, GCN2, GPR, SAGE, Backbone, Chebyshev, GraphUNet, Wrapped, wrap
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.streams import Purpose
 
@@ -26,6 +26,7 @@ CLASSES = {
     "sage": SAGE,
     "appnp": APPNP,
     "chebyshev": Chebyshev,
+    "gcn2": GCN2,
 }
 
 

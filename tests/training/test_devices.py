@@ -68,6 +68,7 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         ("appnp", {}, 4, 3, 0, 12, 2 * 2 + 5),
         # Weights for four orders.
         ("chebyshev", {"order": 3}, 4, 12, 3 * 4 * 6, 24, 2 * 2 + 5 + 2 * 5),
+        ("gcn2", {"layers": 5}, 4, 3, 5 * 4 * 4, 32, 2 * 2 + 5),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

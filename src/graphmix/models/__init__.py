@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from graphmix.models.chebyshev import Chebyshev
     from graphmix.models.gat import GAT
     from graphmix.models.gcn import GCN
+    from graphmix.models.gcn2 import GCN2
     from graphmix.models.gpr import GPR
     from graphmix.models.sage import SAGE
     from graphmix.models.unet import GraphUNet
@@ -21,6 +22,7 @@ __all__ = [
     "BACKBONES",
     "GAT",
     "GCN",
+    "GCN2",
     "GPR",
     "SAGE",
     "Backbone",
@@ -39,6 +41,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.chebyshev": "Chebyshev",
         "graphmix.models.gat": "GAT",
         "graphmix.models.gcn": "GCN",
+        "graphmix.models.gcn2": "GCN2",
         "graphmix.models.gpr": "GPR",
         "graphmix.models.sage": "SAGE",
         "graphmix.models.unet": "GraphUNet",

@@ -91,6 +91,14 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=(*_DROPOUT, "order"),
         uses_edge_weights=True,
     ),
+    "gcn2": NetworkInfo(
+        title="GCNII",
+        fcn_title="FCN of GCNII",
+        module="graphmix.models.gcn2",
+        class_name="GCN2",
+        options=(*_DROPOUT, "layers", "teleport", "layer_strength", "layer_decay"),
+        uses_edge_weights=True,
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

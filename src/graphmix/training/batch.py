@@ -13,6 +13,9 @@ from graphmix.training.history import Best
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
 
+# Float32 values in a cache line, in which torch's fused Adam works on a CPU.
+_CACHE_LINE = 16
+
 
 class Batch:
     """Trials that train side by side.
@@ -119,14 +122,16 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    groups: dict[float, list[Tensor]] = {}
-    for name, weight in model.weights.items():
-        groups.setdefault(model.decay_of(name, config.weight_decay), []).append(weight)
     on_cuda = next(model.parameters()).is_cuda
+    groups: dict[tuple[float, bool], list[Tensor]] = {}
+    for name, weight in model.weights.items():
+        # On a CPU the fused Adam rounds differently at the end of a tensor, where less than a cache line is left. A
+        # trial's result would depend on its place in the batch.
+        fused = on_cuda or weight[0].numel() % _CACHE_LINE == 0
+        groups.setdefault((model.decay_of(name, config.weight_decay), fused), []).append(weight)
     optimizer = torch.optim.Adam(
-        [{"params": weights, "weight_decay": decay} for decay, weights in groups.items()],
+        [{"params": weights, "weight_decay": decay, "fused": fused} for (decay, fused), weights in groups.items()],
         lr=config.learning_rate,
-        fused=True,
         capturable=on_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)

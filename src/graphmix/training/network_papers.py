@@ -17,4 +17,21 @@ NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     (None, "chebyshev"): _CITATION | {"hidden": 16},
     ("citeseer", "chebyshev"): {"order": 3},
     ("pubmed", "chebyshev"): {"order": 3},
+    # Chen et al. (2020), Table 6 of the appendix, and semi.sh of their code.
+    (None, "gcn2"): _CITATION | {"hidden": 64, "layers": 64, "input_dropout": 0.6, "hidden_dropout": 0.6, "bias": True},
+    ("citeseer", "gcn2"): {
+        "hidden": 256,
+        "layers": 32,
+        "layer_strength": 0.6,
+        "input_dropout": 0.7,
+        "hidden_dropout": 0.7,
+    },
+    ("pubmed", "gcn2"): {
+        "hidden": 256,
+        "layers": 16,
+        "layer_strength": 0.4,
+        "input_dropout": 0.5,
+        "hidden_dropout": 0.5,
+        "layer_decay": 5e-4,
+    },
 }

@@ -43,8 +43,8 @@ class NetworkSettings:
         at_most=1,
         added=True,
         group=NETWORK,
-        help="Teleport probability of the personalised PageRank of an appnp, and of that whose hop weights a gpr "
-        "starts from",
+        help="Share of the first state in every step of an appnp or convolution of a gcn2, and of the node itself in "
+        "the hop weights that a gpr starts from: a teleport probability",
     )
     propagation_dropout: float = setting(
         0.5,
@@ -56,6 +56,18 @@ class NetworkSettings:
     )
     order: int = setting(
         2, at_least=1, at_most=100, added=True, group=NETWORK, help="Order of the largest polynomial of a chebyshev"
+    )
+    layers: int = setting(5, at_least=1, at_most=1000, added=True, group=NETWORK, help="Convolutions of a gcn2")
+    layer_strength: float = setting(
+        0.5,
+        above=0,
+        added=True,
+        group=NETWORK,
+        help="How far the convolutions of a gcn2 are from the identity: the share of the weights in the first is "
+        "log(1 + this), and falls with every one",
+    )
+    layer_decay: float = setting(
+        0.01, at_least=0, added=True, group=NETWORK, help="L2 penalty on the convolutions of a gcn2"
     )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
