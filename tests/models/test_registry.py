@@ -11,7 +11,21 @@ import torch
 
 import graphmix.models
 from graphmix import Config, Graph, Streams
-from graphmix.models import APPNP, BACKBONES, GAT, GCN, GCN2, GPR, SAGE, Backbone, Chebyshev, GraphUNet, Wrapped, wrap
+from graphmix.models import (
+    APPNP,
+    BACKBONES,
+    GAT,
+    GCN,
+    GCN2,
+    GPR,
+    SAGE,
+    Backbone,
+    Chebyshev,
+    GATv2,
+    GraphUNet,
+    Wrapped,
+    wrap,
+)
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.streams import Purpose
 
@@ -27,6 +41,7 @@ CLASSES = {
     "appnp": APPNP,
     "chebyshev": Chebyshev,
     "gcn2": GCN2,
+    "gatv2": GATv2,
 }
 
 

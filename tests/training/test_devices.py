@@ -69,6 +69,16 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         # Weights for four orders.
         ("chebyshev", {"order": 3}, 4, 12, 3 * 4 * 6, 24, 2 * 2 + 5 + 2 * 5),
         ("gcn2", {"layers": 5}, 4, 3, 5 * 4 * 4, 32, 2 * 2 + 5),
+        # For every edge all units of the two heads; attention vectors of 2 * 4 and 3 * 3.
+        (
+            "gatv2",
+            {"heads": 2, "output_heads": 3},
+            8,
+            18,
+            8 * 6 + 8 + 9,
+            16,
+            9 * (2 * 2 + 5),
+        ),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

@@ -41,6 +41,8 @@ def small_graph():
         {"backbone": "chebyshev", "bias": True},
         {"backbone": "gcn2", "method": "supervised", "layers": 6},
         {"backbone": "gcn2", "layers": 3},
+        {"backbone": "gatv2", "method": "supervised"},
+        {"backbone": "gatv2", "heads": 3},
     ],
     ids=[
         "supervised",
@@ -63,6 +65,8 @@ def small_graph():
         "graphmix of chebyshev",
         "gcn2",
         "graphmix of gcn2",
+        "gatv2",
+        "graphmix of gatv2",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from graphmix.models.backbone import Backbone, GraphLike
     from graphmix.models.chebyshev import Chebyshev
     from graphmix.models.gat import GAT
+    from graphmix.models.gatv2 import GATv2
     from graphmix.models.gcn import GCN
     from graphmix.models.gcn2 import GCN2
     from graphmix.models.gpr import GPR
@@ -27,6 +28,7 @@ __all__ = [
     "SAGE",
     "Backbone",
     "Chebyshev",
+    "GATv2",
     "GraphLike",
     "GraphUNet",
     "Wrapped",
@@ -40,6 +42,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.backbone": "Backbone GraphLike",
         "graphmix.models.chebyshev": "Chebyshev",
         "graphmix.models.gat": "GAT",
+        "graphmix.models.gatv2": "GATv2",
         "graphmix.models.gcn": "GCN",
         "graphmix.models.gcn2": "GCN2",
         "graphmix.models.gpr": "GPR",

@@ -99,6 +99,13 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=(*_DROPOUT, "layers", "teleport", "layer_strength", "layer_decay"),
         uses_edge_weights=True,
     ),
+    "gatv2": NetworkInfo(
+        title="GATv2",
+        fcn_title="FCN of GATv2",
+        module="graphmix.models.gatv2",
+        class_name="GATv2",
+        options=(*_DROPOUT, "attention_dropout", "heads", "output_heads"),
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

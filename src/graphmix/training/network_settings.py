@@ -12,15 +12,17 @@ class NetworkSettings:
     """The part of a `Config` that describes the network."""
 
     backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
-    hidden: int = setting(16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat")
+    hidden: int = setting(
+        16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat or gatv2"
+    )
     input_dropout: float = setting(0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the input")
     hidden_dropout: float = setting(0.0, at_least=0, below=1, group=NETWORK, help="Dropout rate of the hidden layer")
     attention_dropout: float = setting(
-        0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the attention in a gat"
+        0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the attention in a gat or gatv2"
     )
-    heads: int = setting(8, at_least=1, group=NETWORK, help="Attention heads in the hidden layer of a gat")
+    heads: int = setting(8, at_least=1, group=NETWORK, help="Attention heads in the hidden layer of a gat or gatv2")
     output_heads: int = setting(
-        1, at_least=1, group=NETWORK, help="Attention heads in the output layer of a gat, which are averaged"
+        1, at_least=1, group=NETWORK, help="Attention heads in the output layer of a gat or gatv2, which are averaged"
     )
     pool_ratios: tuple[float, ...] = setting(
         (0.5, 0.5),
