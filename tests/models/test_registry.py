@@ -23,6 +23,7 @@ from graphmix.models import (
     Chebyshev,
     GATv2,
     GraphUNet,
+    MoNet,
     Wrapped,
     wrap,
 )
@@ -42,6 +43,7 @@ CLASSES = {
     "chebyshev": Chebyshev,
     "gcn2": GCN2,
     "gatv2": GATv2,
+    "monet": MoNet,
 }
 
 

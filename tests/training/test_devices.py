@@ -79,6 +79,8 @@ def test_less_memory_means_fewer_trials(monkeypatch):
             16,
             9 * (2 * 2 + 5),
         ),
+        # Two kernels of three coordinates; a layer's maps, shifts, means and precisions are 3 * (2 + 1 + 2 + 2) values.
+        ("monet", {"kernels": 2, "coordinates": 3}, 4, 6, 4 * 6 + 2 * 3 * 7, 24, (2 * 2 + 5) * 2 * 4),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

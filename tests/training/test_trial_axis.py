@@ -43,6 +43,8 @@ def small_graph():
         {"backbone": "gcn2", "layers": 3},
         {"backbone": "gatv2", "method": "supervised"},
         {"backbone": "gatv2", "heads": 3},
+        {"backbone": "monet", "method": "supervised"},
+        {"backbone": "monet", "bias": True},
     ],
     ids=[
         "supervised",
@@ -67,6 +69,8 @@ def small_graph():
         "graphmix of gcn2",
         "gatv2",
         "graphmix of gatv2",
+        "monet",
+        "graphmix of monet",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

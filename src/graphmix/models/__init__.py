@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphmix.models.gcn import GCN
     from graphmix.models.gcn2 import GCN2
     from graphmix.models.gpr import GPR
+    from graphmix.models.monet import MoNet
     from graphmix.models.sage import SAGE
     from graphmix.models.unet import GraphUNet
     from graphmix.models.wrapped import Wrapped, wrap
@@ -31,6 +32,7 @@ __all__ = [
     "GATv2",
     "GraphLike",
     "GraphUNet",
+    "MoNet",
     "Wrapped",
     "wrap",
 ]
@@ -46,6 +48,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.gcn": "GCN",
         "graphmix.models.gcn2": "GCN2",
         "graphmix.models.gpr": "GPR",
+        "graphmix.models.monet": "MoNet",
         "graphmix.models.sage": "SAGE",
         "graphmix.models.unet": "GraphUNet",
         "graphmix.models.wrapped": "Wrapped wrap",

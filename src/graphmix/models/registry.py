@@ -106,6 +106,13 @@ NETWORKS: dict[str, NetworkInfo] = {
         class_name="GATv2",
         options=(*_DROPOUT, "attention_dropout", "heads", "output_heads"),
     ),
+    "monet": NetworkInfo(
+        title="MoNet",
+        fcn_title="FCN of MoNet",
+        module="graphmix.models.monet",
+        class_name="MoNet",
+        options=(*_DROPOUT, "kernels", "coordinates"),
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

@@ -52,7 +52,7 @@ def compare(neighbours: Neighbours, left: Tensor, right: Tensor) -> Tensor:
 
 
 def at_edges(neighbours: Neighbours, target: Tensor, source: Tensor) -> Tensor:
-    """Add what a node and its neighbour bring to their edge: both `[blocks, nodes, width]`; `[blocks, edges, width]`."""
+    """Add what the two ends of an edge bring to it: from `[blocks, nodes, width]` twice, `[blocks, edges, width]`."""
     result: Tensor = _AtEdges.apply(target, source, neighbours)
     return result
 

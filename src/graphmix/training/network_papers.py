@@ -21,6 +21,9 @@ NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     (None, "gatv2"): _CITATION
     | {"hidden": 8, "learning_rate": 0.005, "input_dropout": 0.6, "hidden_dropout": 0.6, "attention_dropout": 0.6},
     ("pubmed", "gatv2"): {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3},
+    # Monti et al. (2017), Section 5.3, for the coordinates; the rest from the example of DGL.
+    (None, "monet"): _CITATION | {"hidden": 16},
+    ("pubmed", "monet"): {"coordinates": 3},
     # Chen et al. (2020), Table 6 of the appendix, and semi.sh of their code.
     (None, "gcn2"): _CITATION | {"hidden": 64, "layers": 64, "input_dropout": 0.6, "hidden_dropout": 0.6, "bias": True},
     ("citeseer", "gcn2"): {

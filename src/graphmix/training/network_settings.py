@@ -71,5 +71,16 @@ class NetworkSettings:
     layer_decay: float = setting(
         0.01, at_least=0, added=True, group=NETWORK, help="L2 penalty on the convolutions of a gcn2"
     )
+    kernels: int = setting(
+        3, at_least=1, at_most=1000, added=True, group=NETWORK, help="Gaussian kernels of a layer of a monet"
+    )
+    coordinates: int = setting(
+        2,
+        at_least=1,
+        at_most=1000,
+        added=True,
+        group=NETWORK,
+        help="Coordinates of an edge, of which the kernels of a monet are functions",
+    )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
