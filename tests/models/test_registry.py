@@ -21,6 +21,7 @@ from graphmix.models import (
     SAGE,
     Backbone,
     Chebyshev,
+    DisenGCN,
     GATv2,
     GraphUNet,
     MoNet,
@@ -44,6 +45,7 @@ CLASSES = {
     "gcn2": GCN2,
     "gatv2": GATv2,
     "monet": MoNet,
+    "disengcn": DisenGCN,
 }
 
 

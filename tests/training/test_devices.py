@@ -81,6 +81,16 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         ),
         # Two kernels of three coordinates; a layer's maps, shifts, means and precisions are 3 * (2 + 1 + 2 + 2) values.
         ("monet", {"kernels": 2, "coordinates": 3}, 4, 6, 4 * 6 + 2 * 3 * 7, 24, (2 * 2 + 5) * 2 * 4),
+        # Two channels of 4 units; 3 layers of 5 steps.
+        (
+            "disengcn",
+            {"channels": 2, "layers": 3, "routing_steps": 5},
+            8,
+            3,
+            0,
+            12 + 6 * 15,
+            4 * 2 * 7 + 5,
+        ),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

@@ -45,6 +45,8 @@ def small_graph():
         {"backbone": "gatv2", "heads": 3},
         {"backbone": "monet", "method": "supervised"},
         {"backbone": "monet", "bias": True},
+        {"backbone": "disengcn", "method": "supervised", "layers": 2, "hidden": 5},
+        {"backbone": "disengcn", "layers": 2, "channels": 3, "routing_steps": 2},
     ],
     ids=[
         "supervised",
@@ -71,6 +73,8 @@ def small_graph():
         "graphmix of gatv2",
         "monet",
         "graphmix of monet",
+        "disengcn",
+        "graphmix of disengcn",
     ],
 )
 def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(device, choices):

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from graphmix.models.appnp import APPNP
     from graphmix.models.backbone import Backbone, GraphLike
     from graphmix.models.chebyshev import Chebyshev
+    from graphmix.models.disengcn import DisenGCN
     from graphmix.models.gat import GAT
     from graphmix.models.gatv2 import GATv2
     from graphmix.models.gcn import GCN
@@ -29,6 +30,7 @@ __all__ = [
     "SAGE",
     "Backbone",
     "Chebyshev",
+    "DisenGCN",
     "GATv2",
     "GraphLike",
     "GraphUNet",
@@ -43,6 +45,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.appnp": "APPNP",
         "graphmix.models.backbone": "Backbone GraphLike",
         "graphmix.models.chebyshev": "Chebyshev",
+        "graphmix.models.disengcn": "DisenGCN",
         "graphmix.models.gat": "GAT",
         "graphmix.models.gatv2": "GATv2",
         "graphmix.models.gcn": "GCN",

@@ -113,6 +113,13 @@ NETWORKS: dict[str, NetworkInfo] = {
         class_name="MoNet",
         options=(*_DROPOUT, "kernels", "coordinates"),
     ),
+    "disengcn": NetworkInfo(
+        title="DisenGCN",
+        fcn_title="FCN of DisenGCN",
+        module="graphmix.models.disengcn",
+        class_name="DisenGCN",
+        options=(*_DROPOUT, "channels", "layers", "routing_steps"),
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

@@ -24,6 +24,15 @@ NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     # Monti et al. (2017), Section 5.3, for the coordinates; the rest from the example of DGL.
     (None, "monet"): _CITATION | {"hidden": 16},
     ("pubmed", "monet"): {"coordinates": 3},
+    # Ma et al. (2019): the defaults of the authors' code.
+    (None, "disengcn"): {
+        "hidden": 16,
+        "learning_rate": 0.03,
+        "weight_decay": 0.0036,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.35,
+        "bias": True,
+    },
     # Chen et al. (2020), Table 6 of the appendix, and semi.sh of their code.
     (None, "gcn2"): _CITATION | {"hidden": 64, "layers": 64, "input_dropout": 0.6, "hidden_dropout": 0.6, "bias": True},
     ("citeseer", "gcn2"): {

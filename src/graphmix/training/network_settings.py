@@ -13,7 +13,10 @@ class NetworkSettings:
 
     backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
     hidden: int = setting(
-        16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat or gatv2"
+        16,
+        at_least=1,
+        group=NETWORK,
+        help="Units in the hidden layer, of each head in a gat or gatv2, of each channel in a disengcn",
     )
     input_dropout: float = setting(0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the input")
     hidden_dropout: float = setting(0.0, at_least=0, below=1, group=NETWORK, help="Dropout rate of the hidden layer")
@@ -59,7 +62,14 @@ class NetworkSettings:
     order: int = setting(
         2, at_least=1, at_most=100, added=True, group=NETWORK, help="Order of the largest polynomial of a chebyshev"
     )
-    layers: int = setting(5, at_least=1, at_most=1000, added=True, group=NETWORK, help="Convolutions of a gcn2")
+    layers: int = setting(
+        5,
+        at_least=1,
+        at_most=1000,
+        added=True,
+        group=NETWORK,
+        help="Convolutions of a gcn2, or layers of routing of a disengcn",
+    )
     layer_strength: float = setting(
         0.5,
         above=0,
@@ -81,6 +91,15 @@ class NetworkSettings:
         added=True,
         group=NETWORK,
         help="Coordinates of an edge, of which the kernels of a monet are functions",
+    )
+    channels: int = setting(7, at_least=1, at_most=1000, added=True, group=NETWORK, help="Channels of a disengcn")
+    routing_steps: int = setting(
+        6,
+        at_least=1,
+        at_most=1000,
+        added=True,
+        group=NETWORK,
+        help="How often a layer of a disengcn divides the neighbours between the channels anew",
     )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
