@@ -10,18 +10,18 @@ from typing import Any
 _CITATION: dict[str, Any] = {"learning_rate": 0.01, "weight_decay": 5e-4, "input_dropout": 0.5, "hidden_dropout": 0.5}
 
 NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
-    # Gasteiger et al. (2019), Section 5; Microsoft Academic is Coauthor-CS.
+    # Gasteiger et al. (2019), experimental setup; Microsoft Academic is Coauthor-CS.
     (None, "appnp"): _CITATION | {"hidden": 64, "weight_decay": 5e-3},
     ("coauthor-cs", "appnp"): {"teleport": 0.2},
     # Kipf and Welling (2017), Section 5.2; the order that is better in their Table 3, the one that is quoted.
     (None, "chebyshev"): _CITATION | {"hidden": 16},
     ("citeseer", "chebyshev"): {"order": 3},
     ("pubmed", "chebyshev"): {"order": 3},
-    # Brody et al. (2022) follow Veličković et al. (2018), Section 3.3, on the citation graphs.
+    # Brody et al. (2022) is on larger graphs; these are the GAT's on the citation graphs (Veličković et al., 2018).
     (None, "gatv2"): _CITATION
     | {"hidden": 8, "learning_rate": 0.005, "input_dropout": 0.6, "hidden_dropout": 0.6, "attention_dropout": 0.6},
     ("pubmed", "gatv2"): {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3},
-    # Monti et al. (2017), Section 5.3, for the coordinates; the rest from the example of DGL.
+    # The example of DGL, which has the coordinates from Monti et al. (2017).
     (None, "monet"): _CITATION | {"hidden": 16},
     ("pubmed", "monet"): {"coordinates": 3},
     # Ma et al. (2019): the defaults of the authors' code.
@@ -31,9 +31,8 @@ NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
         "weight_decay": 0.0036,
         "input_dropout": 0.0,
         "hidden_dropout": 0.35,
-        "bias": True,
     },
-    # Chen et al. (2020), Table 6 of the appendix, and semi.sh of their code.
+    # Chen et al. (2020), semi-supervised, and semi.sh of their code.
     (None, "gcn2"): _CITATION | {"hidden": 64, "layers": 64, "input_dropout": 0.6, "hidden_dropout": 0.6, "bias": True},
     ("citeseer", "gcn2"): {
         "hidden": 256,
