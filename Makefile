@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # With trials as a tensor axis one thread per test process is the fastest; two processes share two cores.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help setup demo test slow check lint types imports spelling secrets audit docs results bench wheel package clean
+.PHONY: help setup demo test slow check lint types imports spelling secrets audit docs results bench profile wheel package clean
 
 help:  ## show what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -59,8 +59,11 @@ results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the re
 	$(BIN)/python benchmarks/tsne_picture.py
 	$(BIN)/python benchmarks/tables.py
 
-bench: $(READY)  ## milliseconds per epoch, ours against a plain implementation
+bench: $(READY)  ## milliseconds per epoch and whole runs, cold and warm: ours, PyG's and a plain implementation
 	$(BIN)/python benchmarks/bench.py
+
+profile: $(READY)  ## on CUDA: kernels and bytes of a replayed epoch, and where a command's time goes
+	$(BIN)/python benchmarks/profile_cuda.py
 
 wheel: $(READY)  ## build the wheel and the sdist, in dist
 	$(BIN)/python -m build --no-isolation

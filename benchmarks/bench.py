@@ -1,9 +1,10 @@
 """Milliseconds per epoch and trial: ours and the plain implementation, in one run with fixed threads.
 
-    python benchmarks/bench.py [--device cpu|cuda] [--datasets cora citeseer pubmed] [--out results.json]
+    python benchmarks/bench.py [--device cpu|cuda] [--datasets cora citeseer pubmed amazon-photo] [--out results.json]
 
 Ramp-up starts at epoch 0 in both, so that every FCN step computes targets, which is the larger part of GraphMix.
-The last line is one JSON object with the figures of the table.
+The last line is one JSON object with the figures of the table. amazon-photo, whose features have 2 million non-zeros,
+is left out where its file is missing.
 """
 
 import argparse
@@ -13,15 +14,27 @@ import platform
 import statistics
 import sys
 import time
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
 
-from graphmix.data import Dataset, load
+from graphmix.data import Dataset, load, make_split
 from graphmix.errors import DataError
-from graphmix.experiments.records import source_commit
 from graphmix.training import Config, fit
+from peer_times import OURS, about, measure_all
 from plain import PlainTrial
+from wild_graphs import load_case
+
+PHOTO = "amazon-photo"
+
+# Epochs of two runs of ours. On CUDA the first hundreds capture graphs; the thousands after them are what counts.
+EPOCHS = {"cpu": (5, 35), "cuda": (200, 600)}
+# Trials and epochs of whole runs: ours as in the paper on CUDA; others are the same from epoch to epoch.
+RUN_SIZES = {
+    "cpu": {OURS: (10, 30), "others": (1, 10)},
+    "cuda": {OURS: (100, 2000), "others": (1, 300)},
+}
 
 
 def main() -> None:
@@ -34,12 +47,15 @@ def main() -> None:
         for method in ("supervised", "graphmix"):
             rows.append(measure(name, dataset, method, options))
             print(table_row(rows[-1]), flush=True)
-    record = {
-        "device": device_name(options.device),
+    record = about(options.commit, device_name(options.device)) | {
         "threads": options.threads,
         "torch": torch.__version__,
-        "commit": options.commit or source_commit(),
+        "numba": numba_version(),
+        "trials": options.trials,
+        "epochs": EPOCHS[options.device],
+        "plain_epochs": options.plain_epochs,
         "rows": rows,
+        "runs": whole_runs(options),
     }
     if options.device == "cuda":
         record["hundred_trials"] = hundred_trials(read("cora"))
@@ -56,17 +72,32 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--datasets", nargs="+", default=["cora", "citeseer", "pubmed"])
+    parser.add_argument("--datasets", nargs="+", default=default_datasets())
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--trials", type=int, default=40, help="trials of our implementation, as many at once as fit")
     parser.add_argument("--plain-epochs", type=int, default=8, help="epochs of the plain implementation; half heads")
+    parser.add_argument("--run-datasets", nargs="*", default=["cora"], help="where whole runs are timed, cold and warm")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for one runner of whole runs")
     parser.add_argument("--commit", help="what the code is at; asks git when not given")
     parser.add_argument("--out", type=Path, help="also write the JSON here")
     return parser.parse_args()
 
 
+def default_datasets() -> list[str]:
+    """The graphs to measure: the paper's three, and amazon-photo if its file is there."""
+    return ["cora", "citeseer", "pubmed", *([PHOTO] if photo_file().is_file() else [])]
+
+
+def photo_file() -> Path:
+    """Where amazon-photo is, among the graphs of benchmarks/wild.py."""
+    return Path(os.environ.get("GRAPHMIX_DATA", ".")) / "Wild" / f"{PHOTO}.npz"
+
+
 def read(name: str) -> Dataset:
     """Load a dataset, or exit with the reason."""
+    if name == PHOTO:
+        graph = load_case(name, photo_file().parents[1]).graph
+        return Dataset(graph, make_split("benchmark", graph, seeds=[0]))
     try:
         return load(name)
     except DataError as error:
@@ -74,21 +105,25 @@ def read(name: str) -> Dataset:
         sys.exit(2)
 
 
+def config_of(name: str, choices: dict[str, object]) -> Config:
+    """The paper's hyperparameters of a dataset; its defaults for amazon-photo, which it does not have."""
+    return Config(**choices) if name == PHOTO else Config.for_dataset(name, **choices)
+
+
 def measure(name: str, dataset: Dataset, method: str, options: argparse.Namespace) -> dict[str, object]:
     """Time one epoch of both implementations with the same hyperparameters."""
     choices = {"method": method, "trials": options.trials, "rampup_start": 0, "rampup_end": 1}
     ours = statistics.median(ours_ms(dataset, name, choices, options.device) for _ in range(3))
-    plain = plain_ms(dataset, Config.for_dataset(name, **choices), options)
+    plain = plain_ms(dataset, config_of(name, choices), options)
     return {"dataset": name, "method": method, "ours_ms": ours, "plain_ms": plain, "ratio": plain / ours}
 
 
 def ours_ms(dataset: Dataset, name: str, choices: dict[str, object], device: str) -> float:
     """Milliseconds per epoch and trial; the difference of two runs removes the set-up time."""
-    # On CUDA the first hundreds of epochs capture graphs; the thousands after them are what counts.
-    short, long = (5, 35) if device == "cpu" else (200, 600)
+    short, long = EPOCHS[device]
     seconds = []
     for epochs in (2, short, long):  # the first warms up: kernels are compiled on first use
-        config = Config.for_dataset(name, **(choices | {"epochs": epochs}))
+        config = config_of(name, choices | {"epochs": epochs})
         seconds.append(fit(*dataset, config, device=device).seconds)
     return 1000 * (seconds[2] - seconds[1]) / (long - short) / config.trials
 
@@ -108,6 +143,13 @@ def plain_ms(dataset: Dataset, config: Config, options: argparse.Namespace) -> f
     return 1000 * statistics.mean(medians)
 
 
+def whole_runs(options: argparse.Namespace) -> list[dict[str, object]]:
+    """Cold and warm seconds of whole runs, ours and others', each in a process of its own."""
+    os.environ["GRAPHMIX_BENCH_THREADS"] = str(options.threads)
+    sizes = RUN_SIZES[options.device]
+    return [row for name in options.run_datasets for row in measure_all(name, options.device, sizes, options.limit)]
+
+
 def hundred_trials(dataset: Dataset) -> dict[str, float]:
     """A whole cell of the paper: 100 trials, 2,000 epochs, on CUDA."""
     torch.cuda.reset_peak_memory_stats()
@@ -125,6 +167,14 @@ def table_row(row: dict[str, object]) -> str:
         f"{row['dataset']:>10} {row['method']:>11}   ours {row['ours_ms']:9.3f} ms"
         f"   plain {row['plain_ms']:9.1f} ms   {row['ratio']:7.0f} x"
     )
+
+
+def numba_version() -> str | None:
+    """The version of numba; None if it is not installed, and plain torch does the CPU's products."""
+    try:
+        return version("numba")
+    except PackageNotFoundError:
+        return None
 
 
 def device_name(device: str) -> str:

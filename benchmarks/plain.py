@@ -62,6 +62,14 @@ class PlainTrial:
         )
         self.beta = torch.distributions.Beta(config.alpha, config.alpha)
 
+    def run(self) -> tuple[float, float]:
+        """Train, heads and tails in turns; return the best validation accuracy and the test accuracy of that epoch."""
+        best = (-1.0, -1.0)
+        for number in range(self.config.epochs):
+            heads = self.config.method == "graphmix" and number % 2 == 1
+            best = max(best, self.epoch(number, heads), key=lambda scores: scores[0])
+        return best
+
     def epoch(self, number: int, heads: bool) -> tuple[float, float]:
         """Do one step of Algorithm 1 and evaluate; `heads` trains the FCN, else the GNN."""
         self.model.train()

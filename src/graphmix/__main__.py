@@ -18,11 +18,13 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _end)
 
 from graphmix.cli.interrupts import INTERRUPTED, end, exit_at_start  # noqa: E402
+from graphmix.cli.leaving import leave_last, succeed  # noqa: E402
 
 
 def run() -> None:
     """Run the command line; after Ctrl-C, end with exit code 130 and without a traceback."""
     exit_at_start()
+    leave_last()
     try:
         from graphmix.cli.environment import forget_odd_sizes
         from graphmix.cli.internal_errors import INTERNAL, log_threads, show
@@ -35,6 +37,9 @@ def run() -> None:
             show(error)
             sys.exit(INTERNAL)
         run_app()
+    except SystemExit as ended:
+        succeed(ended.code)
+        raise
     except KeyboardInterrupt:
         end(INTERRUPTED)
 

@@ -12,7 +12,7 @@ from graphmix.errors import RunError
 NAME = "graphmix-learn"
 __version__ = "0.2.0"
 # The packages of each extra.
-EXTRAS = {"report": ("plotly", "jinja2"), "pyg": ("torch-geometric",), "pandas": ("pandas",)}
+EXTRAS = {"report": ("plotly", "jinja2"), "pyg": ("torch-geometric",), "pandas": ("pandas",), "fast": ("numba",)}
 
 
 def needs(what: str, extra: str) -> str:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from graphmix.native import native
+
 try:
     from graphmix import triton_streams
 except ImportError:  # Triton comes with CUDA builds of torch only
@@ -29,6 +31,9 @@ except ImportError:  # Triton comes with CUDA builds of torch only
 WORD_BITS = 64
 # A dropout rate is rounded to this many binary digits. The rescaling uses the rounded rate, so there is no bias.
 RATE_BITS = 16
+
+# From this many words of a trial on, a compiled loop draws them.
+_MANY = 512
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit number: 2^64 / golden ratio
 _MIX_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -151,6 +156,9 @@ def _draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Ten
     if triton_streams is not None and keys.is_cuda:
         return triton_streams.draw_words(keys, draw, epoch, count)
     place = _mix_number(draw + (int(epoch) << 16))
+    if count >= _MANY and keys.device.type == "cpu" and (fast := native("graphmix.numba_streams")) is not None:
+        drawn: Tensor = fast.draw_words(keys, place, count)
+        return drawn
     return _mix((keys + place)[:, None] + _steps(count, keys.device))
 
 

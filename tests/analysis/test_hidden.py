@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from graphmix import Config, fit, synthetic
 from graphmix.analysis import details, embedding, hidden_states, soft_rank
 from graphmix.analysis.details import MOST_EPOCHS, curves
-from graphmix.analysis.hidden import class_soft_ranks, project
+from graphmix.analysis.hidden import class_soft_ranks
+from graphmix.analysis.plane import SKETCH_POINTS
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.results.writer import to_json
 
@@ -71,19 +72,13 @@ def test_of_many_nodes_some_are_drawn_the_same_every_time(trained):
     assert list(laid.node) == sorted(laid.node) == list(embedding(run, graph, split, most=40).node)
 
 
-def test_groups_far_apart_stay_apart():
-    rng = np.random.default_rng(0)
-    hidden = np.concatenate([rng.normal(centre, 0.1, (40, 5)) for centre in (0, 20)])
-    points = project(hidden)
-    within = np.linalg.norm(points[:40] - points[:40].mean(0), axis=1).max()
-    assert np.linalg.norm(points[:40].mean(0) - points[40:].mean(0)) > within
-
-
-@pytest.mark.parametrize("hidden", [np.zeros((5, 3)), np.ones((2, 3)), np.arange(8.0)[:, None]])
-def test_degenerate_states_are_laid_out_all_the_same(hidden):
-    points = project(hidden)
-    assert points.shape == (len(hidden), 2)
-    assert np.isfinite(points).all()
+def test_a_sketch_is_of_fewer_nodes_and_says_so():
+    graph, split = synthetic(nodes=SKETCH_POINTS + 50, classes=3, features=20, labels_per_class=5, seed=1)
+    run = fit(graph, split, Config(method="supervised", trials=1, epochs=5), device="cpu")
+    summed = details(run, graph, split, ("sketch",))
+    assert len(set(summed.embedding.node)) == len(summed.embedding.x) == SKETCH_POINTS
+    assert summed.embedding.nodes == SKETCH_POINTS + 50
+    assert summed == details(run, graph, split, ("sketch",))
 
 
 def test_curves_are_means_and_bands_over_trials(trained):

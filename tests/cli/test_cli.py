@@ -317,7 +317,6 @@ def test_data_get_checks_what_is_there(tmp_path, data_root):
     assert "8 files" in result.stdout
 
 
-@pytest.mark.usefixtures("quick_tsne")
 def test_demo_without_network_says_so_and_runs_on_the_synthetic_graph(tmp_path):
     # No route out: proxies that refuse at once, and pip told to use no index.
     nowhere = "http://127.0.0.1:9"

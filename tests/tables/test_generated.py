@@ -29,6 +29,10 @@ def check_table(path, seed):
     rows = rng.randint(4, 60)
     drawn = {f"c{place}": forms.draw(rng, rows, rng.choice([0, 0.1, 0.5])) for place in range(rng.randint(1, 6))}
     table = write(path, drawn)
+    # Blank rows at the end are left out.
+    rows = table.rows
+    assert not any(cell.strip() for column in drawn.values() for cell in column.cells[rows:])
+    drawn = {name: forms.Column(each.kind, each.cells[:rows], each.values[:rows]) for name, each in drawn.items()}
     choices = choose_columns(table)
     for name, column in drawn.items():
         expected = np.array([np.nan if value is None else value for value in column.values])

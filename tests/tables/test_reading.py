@@ -79,8 +79,31 @@ def test_rows_are_named_by_their_lines(table, content, where):
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "a,b,\n1,,\nx y,é,\n",
+        "a,b, ,,\n1,,,,\nx y,é,, ,\n",
+        "a,b\n1,\nx y,é\n,\n , \n",
+        'a,b,""\n1,,\nx y,é,\n,,\n',
+        "a,b,\r\n1,,\r\nx y,é,\r\n,,\r\n\r\n",
+    ],
+)
+def test_what_a_spreadsheet_leaves_at_the_edges_is_left_out(table, content):
+    found = table(content)
+    assert cells(found) == TOY
+    assert (found.rows, found.where(1)) == (2, "table.csv line 3")
+
+
+def test_a_blank_row_between_others_is_a_row(table):
+    assert cells(table("a,b\n,\n1,2\n")) == {"a": ["", "1"], "b": ["", "2"]}
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("a,b,\n1,2,\n3,4,5\n", "table.csv: column 3 has no name; name it"),
+        (",\n1,2\n", "table.csv: column 1 has no name"),
+        ("a,b\n,\n,\n", "table.csv has a header but no rows$"),
         ("", "table.csv is empty$"),
         ("\n\n", "table.csv is empty$"),
         ("\ufeff", "table.csv is empty$"),
@@ -373,6 +396,8 @@ _CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs"
 
 @given(rows=st.lists(st.tuples(_CELLS, _CELLS), min_size=1, max_size=6), ending=st.sampled_from(["\n", "\r\n"]))
 def test_any_text_in_quotes_comes_back(tmp_path_factory, rows, ending):
+    # Blank rows at the end are left out.
+    rows = [*rows, ("a", "b")]
     path = tmp_path_factory.getbasetemp() / "any.csv"
     lines = ["a,b", *(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)]
     path.write_bytes((ending.join(lines) + ending).encode())

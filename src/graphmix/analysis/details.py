@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from graphmix.analysis.hidden import class_soft_ranks, embedding, hidden_states
+from graphmix.analysis.plane import SKETCH_POINTS, sketch
 from graphmix.data import Graph, Split
 from graphmix.evaluation.reliability import reliability_diagram
-from graphmix.results.details import Curve, Curves, Details
+from graphmix.results.details import Curve, Curves, Details, Embedding
 from graphmix.results.schema import Shares
 from graphmix.training import Fit
 
@@ -17,15 +18,24 @@ _BAND = (0.1, 0.9)
 
 
 def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()) -> Details:
-    """Summarise a fit: curves, confusion, reliability, and the given measures: "embedding", "soft-rank"."""
+    """Summarise a fit: curves, confusion, reliability, and the given measures.
+
+    These are "soft-rank", and "embedding" or the faster "sketch": a picture of the hidden states, of fewer nodes.
+    """
     return Details(
         classes=tuple(graph.class_names or map(str, range(graph.num_classes))),
         curves=curves(fit),
         confusion=tuple(map(tuple, fit.confusion.sum(dim=0).tolist())),
         reliability=reliability_diagram(fit.reliability),
-        embedding=embedding(fit, graph, split) if "embedding" in measures else None,
+        embedding=_cloud(fit, graph, split, measures),
         soft_rank=_soft_ranks(fit, graph) if "soft-rank" in measures else None,
     )
+
+
+def _cloud(fit: Fit, graph: Graph, split: Split, measures: Collection[str]) -> Embedding | None:
+    if "embedding" in measures:
+        return embedding(fit, graph, split)
+    return embedding(fit, graph, split, most=SKETCH_POINTS, layout=sketch) if "sketch" in measures else None
 
 
 def curves(fit: Fit) -> Curves:

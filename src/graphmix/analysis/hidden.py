@@ -1,19 +1,19 @@
 """Hidden states of trained networks: how concentrated a class is, and a picture of all."""
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from graphmix.analysis.plane import Array, project
 from graphmix.data import Graph, Split
 from graphmix.results.details import Embedding
 from graphmix.training import Fit
 from graphmix.training.task import prepare
 
 MOST_POINTS = 2000
-_PERPLEXITY = 30.0
 
 
 def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
@@ -46,8 +46,16 @@ def class_soft_ranks(hidden: Tensor, y: Tensor, classes: int) -> list[float | No
     return [None if rank != rank else round(rank, 4) for rank in ranks]
 
 
-def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int = MOST_POINTS) -> Embedding:
-    """t-SNE (van der Maaten and Hinton, 2008) of a trial's hidden states, with each point's label and prediction.
+def embedding(
+    fit: Fit,
+    graph: Graph,
+    split: Split,
+    *,
+    trial: int = 0,
+    most: int = MOST_POINTS,
+    layout: Callable[[Array], Array] = project,
+) -> Embedding:
+    """t-SNE of a trial's hidden states by `project` or `sketch`, with each point's label and prediction.
 
     If the graph has more than `most` nodes, `most` of them are drawn at random, the same ones every time.
     """
@@ -55,7 +63,7 @@ def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int
     hidden = hidden_states(fit, graph, trial)[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64)
     probabilities = fit.select(trial).predict_proba(graph)[0, nodes].nan_to_num(0.0)
     confidence, predicted = probabilities.max(dim=1)
-    points = project(hidden)
+    points = layout(hidden)
     masks = {name: getattr(split, name)[trial % split.num_splits].cpu()[nodes] for name in ("train", "val", "test")}
     role = np.full(len(nodes), "none", dtype=object)
     for name, mask in masks.items():
@@ -70,26 +78,6 @@ def embedding(fit: Fit, graph: Graph, split: Split, *, trial: int = 0, most: int
         role=tuple(role.tolist()),
         nodes=graph.num_nodes,
     )
-
-
-def project(hidden: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Map states `[nodes, hidden]` to a plane by t-SNE: `[nodes, 2]`, the same every time on one machine."""
-    if len(hidden) < 3 or np.ptp(hidden) == 0:
-        return np.zeros((len(hidden), 2))
-    from sklearn.manifold import TSNE
-
-    # t-SNE does not depend on the scale of the states, but they must fit into its float32.
-    hidden = hidden / np.abs(hidden).max()
-    perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
-    # Start from the two directions of largest variance: sklearn's default depends on its solver's random state.
-    centred = hidden - hidden.mean(axis=0)
-    directions = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    start = centred @ directions.T
-    if start.shape[1] < 2:
-        start = np.hstack([start, np.zeros((len(hidden), 1))])
-    start = 1e-4 * start / max(start[:, 0].std(), np.finfo(np.float64).tiny)
-    result: np.ndarray[Any, Any] = TSNE(2, perplexity=perplexity, init=start, random_state=0).fit_transform(hidden)
-    return result
 
 
 def _draw_nodes(nodes: int, most: int) -> Tensor:

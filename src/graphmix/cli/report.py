@@ -55,7 +55,7 @@ def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> 
 
     if pictures:
         announce(f"laying out the hidden states of {run.results.method}")
-    measures = ("embedding", "soft-rank") if pictures else ()
+    measures = ("sketch", "soft-rank") if pictures else ()
     write_json(run.folder / DETAILS, to_json(details(run.fit, graph, split, measures)))
 
 

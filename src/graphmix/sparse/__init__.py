@@ -2,11 +2,13 @@
 
 from graphmix.sparse.attention import Neighbours, attend
 from graphmix.sparse.edges import at_edges, attend_by, compare, weigh
+from graphmix.sparse.fused import PASSES, fuses, two_layers
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
 from graphmix.sparse.powers import sum_of_powers
 
 __all__ = [
+    "PASSES",
     "Chain",
     "Neighbours",
     "SparseMatrix",
@@ -17,9 +19,11 @@ __all__ = [
     "distinct_rows",
     "dropout",
     "dropout_matmul",
+    "fuses",
     "matmul",
     "per_trial",
     "rows",
     "sum_of_powers",
+    "two_layers",
     "weigh",
 ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,6 +76,11 @@ class SparseMatrix:
     def nonzeros(self) -> int:
         """How many entries are stored."""
         return self.values.numel()
+
+    @cached_property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """`crow`, `col` and `values` as numpy arrays that share their memory; on the CPU only."""
+        return self.crow.numpy(), self.col.numpy(), self.values.numpy()
 
     @cached_property
     def origin(self) -> Tensor:

@@ -1,10 +1,11 @@
 """The contract of sparse products over the trial axis, and its plain-torch backend.
 
-Every product here takes one constant matrix and a dense operand per trial. On the CPU a product is one
+Every product here takes one constant matrix and a dense operand per trial. With plain torch a product is one
 `embedding_bag` over the block-diagonal tiling of the matrix: a bag is a row, its members are the columns of the
 row's non-zeros, its weights their values. That kernel sums a row's non-zeros in order, whatever runs beside it, so
 a trial's result does not depend on the batch, and it beats torch's CSR product on narrow operands (see
-docs/design/0002-sparse-products.md). On CUDA `triton_ops` implements the same contract if Triton is installed.
+docs/design/0002-sparse-products.md). On the CPU `numba_ops` implements the same contract if numba is installed, and on
+CUDA `triton_ops` if Triton is.
 """
 
 import functools
@@ -15,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from graphmix.native import native
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.streams import WORD_BITS, Keep
 
@@ -22,6 +24,10 @@ try:
     from graphmix.sparse import triton_ops
 except ImportError:  # Triton ships with CUDA builds of torch only
     triton_ops = None  # type: ignore[assignment]
+
+
+# From this many entries on, native kernels are worth the time that loading them takes, and a first time compiling them.
+_MANY = 2**13
 
 
 def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
@@ -74,6 +80,9 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
     Returns:
         `[trials * copies, nodes, width]`.
     """
+    if values[0].numel() >= _MANY and _numba_ops(values) is not None:
+        result: Tensor = _PerTrial.apply(values, weight)
+        return result
     trials, columns, width = weight.shape
     stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
     return (stacked @ weight).view(values.shape[0], values.shape[1], width)
@@ -153,7 +162,21 @@ class _MatMul(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _product(ctx.matrix.transposed, grad), None
+        return _transposed(ctx.matrix, grad), None
+
+
+class _PerTrial(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(values, weight)
+        result: Tensor = _numba_ops(values).per_trial(values, weight)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        values, weight = ctx.saved_tensors
+        stacked = grad.reshape(weight.shape[0], -1, weight.shape[2]) @ weight.mT
+        return stacked.view(values.shape), _numba_ops(grad).per_trial_weights(values, grad, weight.shape)
 
 
 class _DropoutMatMul(torch.autograd.Function):
@@ -163,6 +186,9 @@ class _DropoutMatMul(torch.autograd.Function):
         ctx.save_for_backward(words)
         if _use_triton(dense):
             return triton_ops.product(matrix, dense, words, scale)
+        if (fast := native_ops(matrix, dense)) is not None:
+            out: Tensor = fast.product(matrix, dense, words, scale)
+            return out
         return _bag(matrix, unpack(words, matrix.nonzeros) * (matrix.values * scale), dense)
 
     @staticmethod
@@ -176,12 +202,26 @@ class _DropoutMatMul(torch.autograd.Function):
 def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     if _use_triton(dense):
         return triton_ops.product(matrix, dense)
+    if (fast := native_ops(matrix, dense)) is not None:
+        out: Tensor = fast.product(matrix, dense)
+        return out
     return _bag(matrix, matrix.tiled(dense.shape[0]).values.view(dense.shape[0], matrix.nonzeros), dense)
+
+
+def _transposed(matrix: SparseMatrix, grad: Tensor) -> Tensor:
+    fast = native_ops(matrix, grad)
+    if fast is not None and matrix.shape[1] < matrix.shape[0]:
+        out: Tensor = fast.transposed_product(matrix, grad)
+        return out
+    return _product(matrix.transposed, grad)
 
 
 def _dropout_transposed(matrix: SparseMatrix, words: Tensor, scale: float, grad: Tensor) -> Tensor:
     if _use_triton(grad):
         return triton_ops.product(matrix.transposed, grad, words, scale, matrix.origin)
+    if (fast := native_ops(matrix, grad)) is not None:
+        out: Tensor = fast.transposed_product(matrix, grad, words, scale)
+        return out
     bits = _spread(words)
     blocks, padded = bits.shape
     start = torch.arange(blocks, dtype=torch.int32, device=bits.device)[:, None] * padded
@@ -212,6 +252,16 @@ def _spread(words: Tensor) -> Tensor:
 def has_kernels() -> bool:
     """Whether the CUDA kernels of `triton_ops` are available."""
     return triton_ops is not None
+
+
+def native_ops(matrix: SparseMatrix, dense: Tensor) -> Any:
+    """Return `numba_ops` if it is available, takes this operand, and is worth loading for this matrix; else None."""
+    return _numba_ops(dense) if matrix.nonzeros >= _MANY else None
+
+
+def _numba_ops(dense: Tensor) -> Any:
+    fits = dense.device.type == "cpu" and dense.dtype == torch.float32
+    return native("graphmix.sparse.numba_ops") if fits else None
 
 
 def _use_triton(dense: Tensor) -> bool:

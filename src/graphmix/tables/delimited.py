@@ -15,11 +15,13 @@ import numpy as np
 
 from graphmix.errors import DataError
 from graphmix.limits import as_size
+from graphmix.tables.blank import is_blank, without_blank_rows
 from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, too_large
 from graphmix.tables.layout import Layout, find_layout, is_enough
 from graphmix.tables.native import native_file
 from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import UTF8, Reading
+from graphmix.tables.simplified import unnamed
 from graphmix.tables.table import Table, one_line, shortened
 from graphmix.text import counted
 
@@ -46,16 +48,17 @@ def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LAR
             layout = find_layout(text, head, ending, reading)
             columns, rows = _parse(text, file, layout)
         _check_cells(text, columns, layout)
+        columns, filled = without_blank_rows(columns, rows)
     except _GZIP_ERRORS as error:
         raise DataError(f"{path} is not a complete gzip file: {error}") from error
-    if not rows:
+    if not filled:
         raise DataError(_never_closed(text, layout) or _no_rows(path))
     decimal = "," if layout.separator == ";" else "."
     return Table(
         path.name,
         columns,
-        rows,
-        count_lines=lambda: _count_lines(text),
+        filled,
+        count_lines=lambda: _count_lines(text, rows - filled),
         has_header=layout.has_header,
         lacks_names=not reading.has_header,
         lines_above=layout.above,
@@ -101,8 +104,16 @@ def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any
             # The pass names a damaged gzip file in better words than pyarrow.
             text.whole()
             raise
+        _check_unnamed(text.path, table, layout)
         return {name: table.column(name) for name in layout.names}, table.num_rows
     raise AssertionError("the last block either suffices or raises")
+
+
+def _check_unnamed(path: Path, table: Any, layout: Layout) -> None:
+    """Raise DataError if a column without a name has a cell."""
+    for place in range(len(layout.names), table.num_columns):
+        if not is_blank(table.column(place)):
+            raise DataError(unnamed(path, place + 1))
 
 
 def _blocks(text: CheckedText) -> tuple[int, ...]:
@@ -119,12 +130,12 @@ def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] |
         # One thread takes less time altogether, and only then does pyarrow number invalid rows.
         use_threads=False,
         block_size=block,
-        column_names=layout.names,
+        column_names=layout.all_names,
         skip_rows=layout.skipped,
         skip_rows_after_names=int(layout.has_header),
     )
     parsing = csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=refuse)
-    converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.names})
+    converting = csv.ConvertOptions(column_types={name: pa.string() for name in layout.all_names})
     with (
         native_file(file) as source,
         pa.input_stream(source, compression="gzip" if is_gzipped(file) else None) as stream,
@@ -237,9 +248,10 @@ def _has_nul(column: Any) -> bool:
     return False
 
 
-def _count_lines(text: CheckedText) -> int | None:
+def _count_lines(text: CheckedText, blank: int) -> int | None:
+    """Count the lines of a file without the blank rows at its end; None if it can no longer be read."""
     try:
-        return text.whole().lines
+        return text.whole().lines - blank
     except (DataError, OSError, *_GZIP_ERRORS):
         # The file was changed or removed since it was read; messages then name rows, not lines.
         return None

@@ -28,6 +28,7 @@ class Layout:
     Attributes:
         separator: the character between cells.
         names: the columns.
+        unnamed: how many columns without a name follow them; spreadsheets leave such columns, without a cell.
         skipped: how many lines are above the header, or the first row, in the file that pyarrow reads.
         has_header: whether a header follows these lines.
         above: how many lines are above the first row, without empty ones at the top.
@@ -36,10 +37,16 @@ class Layout:
 
     separator: str
     names: list[str]
+    unnamed: int
     skipped: int
     has_header: bool
     above: int
     has_bare_returns: bool
+
+    @property
+    def all_names(self) -> list[str]:
+        """A name for every column of the file; those without one are called by a line break, as no header can."""
+        return [*self.names, *("\n" * number for number in range(1, self.unnamed + 1))]
 
 
 def is_enough(head: bytes) -> bool:
@@ -71,10 +78,15 @@ def find_layout(text: CheckedText, head: bytes, ending: str, reading: Reading) -
     else:
         names = commented or [cell.strip() for cell in cells]
     has_header = reading.has_header and commented is None
-    check_names(names, str(path))
+    named = len(names)
+    while named > 1 and not names[named - 1]:
+        named -= 1
+    check_names(names[:named], str(path))
     # CheckedText has left the empty lines at the top out, and so has a copy in UTF-8.
     empty = text.skipped if text.is_utf8 else 0
-    return Layout(separator, names, empty + above, has_header, above + has_header, b"\r" in head.rstrip())
+    unnamed = len(names) - named
+    bare = b"\r" in head.rstrip()
+    return Layout(separator, names[:named], unnamed, empty + above, has_header, above + has_header, bare)
 
 
 def _find_top(name: str, decoded: str, lines: list[str], ending: str) -> tuple[int, str, list[str]]:

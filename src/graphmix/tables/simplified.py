@@ -90,12 +90,15 @@ def check_names(names: list[str], table: str) -> None:
         DataError: a name is empty or used twice.
     """
     if "" in names:
-        raise DataError(
-            f"{table}: column {names.index('') + 1} has no name; name it or remove it (pandas: to_csv(index=False))"
-        )
+        raise DataError(unnamed(table, names.index("") + 1))
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{table} has two columns called {quoted(twice)}; rename one of them")
+
+
+def unnamed(table: object, place: int) -> str:
+    """Return the message for a column without a name, counted from 1."""
+    return f"{table}: column {place} has no name; name it or remove it (pandas: to_csv(index=False))"
 
 
 class _CannotConvertError(DataError):

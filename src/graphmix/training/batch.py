@@ -8,13 +8,11 @@ from torch import Tensor
 from graphmix.method import accuracy, f1, label_loss
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
+from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
-
-# Float32 values in a cache line, in which torch's fused Adam works on a CPU.
-_CACHE_LINE = 16
 
 
 class Batch:
@@ -34,7 +32,7 @@ class Batch:
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
-        self._optimizer = build_optimizer(self._model, config)
+        self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
         coins = flip_coins(config, self._streams, config.epochs)
         self._heads: list[int] = coins.sum(dim=1).tolist()
         self._order = heads_first(coins)
@@ -121,18 +119,19 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    on_cuda = next(model.parameters()).is_cuda
-    groups: dict[tuple[float, bool], list[Tensor]] = {}
-    for name, weight in model.weights.items():
-        # On a CPU the fused Adam rounds differently at the end of a tensor, where less than a cache line is left. A
-        # trial's result would depend on its place in the batch.
-        fused = on_cuda or weight[0].numel() % _CACHE_LINE == 0
-        groups.setdefault((model.decay_of(name, config.weight_decay), fused), []).append(weight)
+    """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial.
+
+    `fit` makes the same updates with `graphmix.training.adam.Adam`, which takes less time to import.
+    """
     optimizer = torch.optim.Adam(
-        [{"params": weights, "weight_decay": decay, "fused": fused} for (decay, fused), weights in groups.items()],
+        [
+            {"params": group.weights, "weight_decay": group.decay, "fused": group.fused}
+            for group in weight_groups(model, config)
+        ],
         lr=config.learning_rate,
-        capturable=on_cuda,
+        betas=BETAS,
+        eps=EPSILON,
+        capturable=next(model.parameters()).is_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)
     return optimizer

@@ -8,7 +8,7 @@ from graphmix.limits import as_size
 from graphmix.machine import available_memory
 from graphmix.models.backbone import Footprint
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
-from graphmix.sparse import SparseMatrix
+from graphmix.sparse import PASSES, SparseMatrix, fuses
 from graphmix.training.config import Config
 from graphmix.training.estimates import FASTEST, Least, check_possible, least_of
 
@@ -103,7 +103,8 @@ def cpu_batch(trials: int, entries: int, workers: int, most: int, own: int | Non
 def passes_at_once(graph: Graph, config: Config, trials: int, device: torch.device) -> int:
     """Choose how many of the K target passes of `trials` trials to run in one call."""
     if device.type == "cpu":
-        return max(1, _CPU_ENTRIES // max(1, trials * _entries(graph, config)))
+        fitting = max(1, _CPU_ENTRIES // max(1, trials * _entries(graph, config)))
+        return max(fitting, PASSES) if _in_native_code(graph, config) else fitting
     # Dropout writes out a copy of dense features. For sparse ones it only draws bits.
     written_out = 0 if _stays_sparse(graph, config) else graph.num_features
     width = max(written_out, _footprint(graph, config).hidden_width)
@@ -166,6 +167,17 @@ def _entries(graph: Graph, config: Config) -> int:
     return max(features, _footprint(graph, config).entries)
 
 
+def _in_native_code(graph: Graph, config: Config) -> bool:
+    """Whether the CPU's native code computes target passes together, without writing dropped-out features."""
+    if config.backbone != "gcn" or config.hidden_dropout > 0 or not isinstance(graph.x, SparseMatrix):
+        return False
+    return fuses(graph.x, graph.propagation, config.hidden)
+
+
 def _own_entries(graph: Graph, config: Config) -> int:
-    """Return the entries that every trial has for itself: all it reads, but features without dropout are shared."""
-    return _footprint(graph, config).entries if config.input_dropout == 0 else _entries(graph, config)
+    """Return the entries that every trial has for itself: all it reads, but features without dropout are shared.
+
+    Native code does not write dropped-out features, so they are shared too.
+    """
+    shared = config.input_dropout == 0 or _in_native_code(graph, config)
+    return _footprint(graph, config).entries if shared else _entries(graph, config)
