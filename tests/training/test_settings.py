@@ -106,8 +106,8 @@ def test_the_papers_tables_name_hyperparameters():
 
 
 CHOICES = {
-    "dataset": ("", "cora", "pubmed", "cora-full", "coauthor-cs", "bitcoin-otc"),
-    "backbone": ("gcn", "gat"),
+    "dataset": ("", "cora", "citeseer", "pubmed", "cora-full", "coauthor-cs", "bitcoin-otc"),
+    "backbone": ("gcn", "gat", "appnp", "chebyshev", "gcn2", "gatv2", "monet", "disengcn"),
     "reading": ("paper", "released"),
     "method": ("graphmix", "graphmix-steady"),
 }

@@ -30,7 +30,7 @@ from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
-from graphmix.training.expectations import few_epochs
+from graphmix.training.expectations import few_epochs, unused_settings
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
 
@@ -94,8 +94,9 @@ def train(
         results = _run_baseline(method, graph, masks, config, folder)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
-        note = None if given["epochs"] is None else few_epochs(config)
-        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, note=note)
+        few = None if given["epochs"] is None else few_epochs(config)
+        notes = [note for note in (few, unused_settings(config, given)) if note is not None]
+        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
         results = run.results
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
@@ -132,17 +133,16 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
 
 
 def _run_network(
-    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, note: str | None
+    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, notes: list[str]
 ) -> "Run":
     from graphmix.storage import runs as engine
 
     label = f"{config.method} on {graph.name}"
-    notes = [] if note is None else [note]
 
     def watch(step: "Progress") -> None:
         # Not before the first epoch: until then a run may still be refused, which takes one sentence.
         while notes:
-            say(f"graphmix: {notes.pop()}")
+            say(f"graphmix: {notes.pop(0)}")
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:

@@ -31,6 +31,10 @@ class GraphLike(Protocol):
         """The matrix that takes the mean of each node's neighbours; None on the null graph."""
 
     @property
+    def normalised_adjacency(self) -> SparseMatrix | Chain | None:
+        """D^-1/2 A D^-1/2, without self-loops; None on the null graph, where it is 0."""
+
+    @property
     def num_edges(self) -> int:
         """How many undirected edges there are; 0 on the null graph."""
 
@@ -88,7 +92,6 @@ class Backbone(abc.ABC):
     Every field except the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
-        undecayed: names of weights without weight decay.
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
@@ -96,7 +99,6 @@ class Backbone(abc.ABC):
     """
 
     first: ClassVar[str] = "conv1.weight"
-    undecayed: ClassVar[tuple[str, ...]] = ()
     reads_rows: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
@@ -148,6 +150,10 @@ class Backbone(abc.ABC):
     def description(self) -> str:
         """The class and the options, as a text that differs between different networks."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    def decay_of(self, name: str, usual: float) -> float:
+        """Return the weight decay of a weight, given the config's: by default that."""
+        return usual
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

@@ -1,6 +1,7 @@
 """Products of sparse matrices with a trial axis, with dropout on the non-zeros."""
 
 from graphmix.sparse.attention import Neighbours, attend
+from graphmix.sparse.edges import at_edges, attend_by, compare, weigh
 from graphmix.sparse.fused import PASSES, fuses, two_layers
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
@@ -11,7 +12,10 @@ __all__ = [
     "Chain",
     "Neighbours",
     "SparseMatrix",
+    "at_edges",
     "attend",
+    "attend_by",
+    "compare",
     "distinct_rows",
     "dropout",
     "dropout_matmul",
@@ -21,4 +25,5 @@ __all__ = [
     "rows",
     "sum_of_powers",
     "two_layers",
+    "weigh",
 ]
