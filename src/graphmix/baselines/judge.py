@@ -7,6 +7,7 @@ from torch import Tensor
 
 from graphmix.baselines.deepwalk import deepwalk
 from graphmix.baselines.label_propagation import label_propagation
+from graphmix.baselines.manireg import manireg
 from graphmix.baselines.tabular import logistic_regression, random_forest
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
@@ -20,6 +21,7 @@ Watch = Callable[[int], None]
 BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tensor]] = {
     "label-propagation": label_propagation,
     "deepwalk": deepwalk,
+    "manireg": manireg,
     "logistic-regression": logistic_regression,
     "random-forest": random_forest,
 }
