@@ -6,7 +6,7 @@ import torch
 from graphmix import Graph, Split, make_split, synthetic
 from graphmix.baselines import BASELINES, judge
 
-NAMES = ["manireg"]
+NAMES = ["manireg", "ica"]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from graphmix.baselines.deepwalk import deepwalk
+from graphmix.baselines.ica import ica
 from graphmix.baselines.label_propagation import label_propagation
 from graphmix.baselines.manireg import manireg
 from graphmix.baselines.tabular import logistic_regression, random_forest
@@ -22,6 +23,7 @@ BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tenso
     "label-propagation": label_propagation,
     "deepwalk": deepwalk,
     "manireg": manireg,
+    "ica": ica,
     "logistic-regression": logistic_regression,
     "random-forest": random_forest,
 }

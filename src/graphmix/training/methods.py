@@ -151,6 +151,13 @@ METHODS: dict[str, Method] = {
         report_place=2,
         for_fits=False,
     ),
+    "ica": Method(
+        about="no network: a logistic regression on the features and the neighbours' classes, iterated",
+        title="ICA",
+        trains=NOTHING,
+        report_place=3,
+        for_fits=False,
+    ),
     "logistic-regression": Method(
         about="no network: a logistic regression on the features of a node and their means over neighbours",
         title="Logistic regression",
