@@ -5,8 +5,9 @@ import torch
 
 from graphmix import Graph, Split, make_split, synthetic
 from graphmix.baselines import BASELINES, judge
+from graphmix.baselines.judge import TRAINED
 
-NAMES = ["manireg", "ica"]
+NAMES = ["manireg", "ica", "semiemb"]
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +67,13 @@ def test_a_class_without_labels_and_dense_features_do_no_harm(name, data):
     probabilities = BASELINES[name](dense, one, [0], None)
     assert probabilities.isfinite().all()
     assert ((probabilities[0].argmax(1) == 2).float().mean()) < 0.2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", TRAINED)
+def test_on_cuda_a_trial_in_a_batch_equals_the_trial_alone(name, data):
+    graph, split = data[0].to("cuda"), data[1]
+    both = BASELINES[name](graph, split, [7, 8], None)
+    own = Split.build(*(mask[1] for mask in (split.train, split.val, split.test)))
+    torch.testing.assert_close(both[1], BASELINES[name](graph, own, [8], None)[0], atol=1e-3, rtol=0)
+    assert judge(name, data[0], split, trials=2, device="cuda").device.startswith("cuda")

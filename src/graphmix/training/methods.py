@@ -17,7 +17,7 @@ class Method:
     Attributes:
         about: what is trained, and how.
         title: what the paper calls it; {network} and {fcn} stand for the titles of the network and of its FCN.
-        trains: what it trains: the GNN, the FCN (the same network without the edges), both or nothing.
+        trains: what the training loop trains: the GNN, the FCN (the same network without the edges), both or nothing.
         predictor: which network predicts unless `Config.predictor` says otherwise, "gnn" or "fcn".
         predicts_targets: whether it also trains on unlabeled nodes, with targets that the network predicts.
         mixes: whether it trains the FCN by manifold mixup.
@@ -156,6 +156,13 @@ METHODS: dict[str, Method] = {
         title="ICA",
         trains=NOTHING,
         report_place=3,
+        for_fits=False,
+    ),
+    "semiemb": Method(
+        about="a network of its own, on the features: its hidden layer embeds neighbours alike",
+        title="SemiEmb",
+        trains=NOTHING,
+        report_place=4,
         for_fits=False,
     ),
     "logistic-regression": Method(
