@@ -1,5 +1,8 @@
 """What holds of every classic: manifold regularisation, iterative classification, embeddings."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -7,7 +10,16 @@ from graphmix import Graph, Split, make_split, synthetic
 from graphmix.baselines import BASELINES, judge
 from graphmix.baselines.judge import TRAINED
 
-NAMES = ["manireg", "ica", "semiemb"]
+# The package exports a function of the same name as the module.
+planetoid = sys.modules["graphmix.baselines.planetoid"]
+NAMES = ["manireg", "ica", "semiemb", "planetoid", "planetoid-inductive"]
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    short = planetoid.Settings(label_steps=60, walk_steps=60, epochs=40)
+    monkeypatch.setattr(planetoid, "TRANSDUCTIVE", short)
+    monkeypatch.setattr(planetoid, "INDUCTIVE", replace(short, learning_rate=1.0))
 
 
 @pytest.fixture(scope="module")

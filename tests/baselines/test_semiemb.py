@@ -38,7 +38,7 @@ def test_the_objective_by_hand():
     streams = Streams.from_seeds([3])
     picks = [Picks.build(mask, graph.y) for mask in (split.train, split.val)]
     settings = Settings(weight=0.7, margin=1.5, hidden=8)
-    network = SemiEmb(Trials(graph, streams, *picks), settings)
+    network = SemiEmb(Trials(graph, streams, *picks, split.test), settings)
     network.weights["output bias"] = torch.tensor([[[0.1, -0.2, 0.3]]])
     held = {name: weight.detach().double().numpy()[0] for name, weight in network.weights.items()}
     hidden = np.clip(unit_rows(graph) @ held["hidden"] + held["hidden bias"], -1, 1)
@@ -82,14 +82,18 @@ class Scripted:
         return self.script[max(self.epoch, 0)]
 
 
+def predicted(script, val):
+    network = Scripted(script)
+    return predict_best(network, torch.optim.SGD(network.weights.values(), lr=0.1), val, 3)
+
+
 def test_each_trial_predicts_at_its_own_best_validation_epoch():
     right, wrong = [[9.0, 0.0]], [[0.0, 9.0]]
     also = [[5.0, 0.0]]
     script = torch.tensor([[wrong, right], [right, wrong], [also, wrong]])
     val = Picks.build(torch.tensor([[True]]), torch.tensor([0]))
-    given = {"epochs": 3, "learning_rate": 0.1, "weight_decay": 0.0}
-    kept = predict_best(Scripted(script), val, **given)
+    kept = predicted(script, val)
     # The first of two equally good epochs.
     assert_close(kept, torch.tensor([right, right]).softmax(dim=2))
     none = Picks.build(torch.tensor([[False]]), torch.tensor([0]))
-    assert_close(predict_best(Scripted(script), none, **given), script[2].softmax(dim=2))
+    assert_close(predicted(script, none), script[2].softmax(dim=2))

@@ -1,6 +1,7 @@
 """Networks of baselines, trained by gradient descent over the trial axis; the best validation epoch predicts."""
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,12 +28,14 @@ class Trials:
         streams: the trials' random streams.
         labeled: nodes whose labels are trained on.
         val: validation nodes.
+        test: bool `[trials or 1, nodes]`, the test nodes.
     """
 
     graph: Graph
     streams: Streams
     labeled: Picks
     val: Picks
+    test: Tensor
 
 
 class Network(Protocol):
@@ -49,16 +52,26 @@ class Network(Protocol):
         """Return the logits of all nodes: `[trials, nodes, classes]`."""
 
 
-def predict_best(network: Network, val: Picks, *, epochs: int, learning_rate: float, weight_decay: float) -> Tensor:
-    """Train by Adam; return each trial's probabilities at its best validation epoch, the first of equal ones.
+def descend(optimizer: torch.optim.Optimizer, loss: Callable[[int], Tensor], steps: int) -> None:
+    """Minimise a loss `[trials]` of the number of the step."""
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss(step).sum().backward()
+        optimizer.step()
+
+
+def predict_best(network: Network, optimizer: torch.optim.Optimizer, val: Picks, epochs: int) -> Tensor:
+    """Train; return each trial's probabilities at its best validation epoch, the first of equal ones.
+
+    Args:
+        network: the network.
+        optimizer: of its weights. It must update each number by itself, so that trials stay apart.
+        val: validation nodes.
+        epochs: number of steps.
 
     Returns:
         `[trials, nodes, classes]`, rows sum to 1.
     """
-    parameters = list(network.weights.values())
-    optimizer = torch.optim.Adam(
-        parameters, lr=learning_rate, weight_decay=weight_decay, fused=True, capturable=parameters[0].is_cuda
-    )
     with torch.no_grad():
         kept = network.logits()
         # Without validation nodes the accuracy is NaN: never better, so the last epoch counts.
@@ -101,14 +114,28 @@ def in_parts(
     # On the CPU a batch rounds its dense products in another way than a trial alone, and is hardly faster.
     at_once = max(1, _CUDA_NUMBERS // numbers) if device.type == "cuda" else 1
     labeled, val = (Picks.build(mask.to(device), graph.y) for mask in (split.train, split.val))
+    test = split.test.to(device)
     results = []
-    for start in range(0, len(seeds), at_once):
-        if watch is not None:
-            watch(start)
-        places = torch.arange(start, min(start + at_once, len(seeds)), device=device)
-        streams = Streams.from_seeds([seeds[place] for place in places.tolist()], device)
-        results.append(train(Trials(graph, streams, labeled.select(places), val.select(places))).cpu())
+    with _one_thread():
+        for start in range(0, len(seeds), at_once):
+            if watch is not None:
+                watch(start)
+            places = torch.arange(start, min(start + at_once, len(seeds)), device=device)
+            streams = Streams.from_seeds([seeds[place] for place in places.tolist()], device)
+            held = test if test.shape[0] == 1 else test[places]
+            results.append(train(Trials(graph, streams, labeled.select(places), val.select(places), held)).cpu())
     return torch.cat(results)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread of the CPU: steps are short, and threads that wait for one another stall busy cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def sparse_rows(graph: Graph) -> SparseMatrix:

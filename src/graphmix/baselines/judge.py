@@ -9,6 +9,7 @@ from graphmix.baselines.deepwalk import deepwalk
 from graphmix.baselines.ica import ica
 from graphmix.baselines.label_propagation import label_propagation
 from graphmix.baselines.manireg import manireg
+from graphmix.baselines.planetoid import planetoid, planetoid_inductive
 from graphmix.baselines.semiemb import semiemb
 from graphmix.baselines.tabular import logistic_regression, random_forest
 from graphmix.data import Graph, Split
@@ -27,11 +28,13 @@ BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tenso
     "manireg": manireg,
     "ica": ica,
     "semiemb": semiemb,
+    "planetoid": planetoid,
+    "planetoid-inductive": planetoid_inductive,
     "logistic-regression": logistic_regression,
     "random-forest": random_forest,
 }
 # Those that train networks, on any device. The others run on the CPU.
-TRAINED = ("semiemb",)
+TRAINED = ("semiemb", "planetoid", "planetoid-inductive")
 
 
 def judge(

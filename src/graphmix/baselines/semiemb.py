@@ -69,13 +69,15 @@ def semiemb(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[i
     settings = SETTINGS.get(graph.name, Settings())
 
     def train(trials: Trials) -> Tensor:
-        return predict_best(
-            SemiEmb(trials, settings),
-            trials.val,
-            epochs=settings.epochs,
-            learning_rate=settings.learning_rate,
+        network = SemiEmb(trials, settings)
+        optimizer = torch.optim.Adam(
+            network.weights.values(),
+            lr=settings.learning_rate,
             weight_decay=settings.weight_decay,
+            fused=True,
+            capturable=graph.y.is_cuda,
         )
+        return predict_best(network, optimizer, trials.val, settings.epochs)
 
     numbers = 8 * settings.hidden * graph.num_nodes + 4 * settings.hidden * graph.num_features
     return in_parts(graph, split, seeds, watch, train, numbers)

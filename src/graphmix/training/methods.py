@@ -165,6 +165,20 @@ METHODS: dict[str, Method] = {
         report_place=4,
         for_fits=False,
     ),
+    "planetoid": Method(
+        about="a network of its own: embeddings of the nodes that predict walks and labels, and the features",
+        title="Planetoid",
+        trains=NOTHING,
+        report_place=5,
+        for_fits=False,
+    ),
+    "planetoid-inductive": Method(
+        about="the same with embeddings computed from the features, so that they exist for new nodes too",
+        title="Planetoid (inductive)",
+        trains=NOTHING,
+        report_place=6,
+        for_fits=False,
+    ),
     "logistic-regression": Method(
         about="no network: a logistic regression on the features of a node and their means over neighbours",
         title="Logistic regression",
