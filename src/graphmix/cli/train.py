@@ -91,6 +91,7 @@ def train(
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
+        _warn_of_unused(method, given)
         results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
@@ -116,6 +117,14 @@ def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
     if method not in METHODS:
         raise ConfigError(f"`method` must be one of {', '.join(METHODS)}, not {method!r}")
     return Config.for_dataset(dataset, **(given | {"method": None} if METHODS[method].baseline else given))
+
+
+def _warn_of_unused(method: str, given: dict[str, Any]) -> None:
+    """Name the options that a baseline does not use."""
+    unused = [name for name, value in given.items() if value is not None and name not in ("method", "trials", "seed")]
+    if unused:
+        named = ", ".join(f"`{name}`" for name in unused)
+        say(f"graphmix: {named} changes nothing: {method} uses `trials` and `seed` only")
 
 
 def _run_baseline(
