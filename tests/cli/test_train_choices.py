@@ -90,6 +90,16 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     assert METHODS[method].title in table
 
 
+def test_options_that_a_baseline_does_not_use_are_named(tmp_path):
+    arguments = ["train", "synthetic", "--method", "label-propagation", "--trials", "2", "--no-report"]
+    told = graphmix(*arguments, "--weight-decay", "0.1", "--hidden", "8", cwd=tmp_path)
+    assert told.returncode == 0
+    assert "--hidden" in told.stderr
+    assert "--weight-decay" in told.stderr
+    assert "--hidden" not in graphmix(*arguments, cwd=tmp_path).stderr
+    refused(graphmix(*arguments, "--hidden", "0", cwd=tmp_path), "--hidden")
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("choices", "name", "shown"),

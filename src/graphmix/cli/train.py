@@ -91,7 +91,8 @@ def train(
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
-        results = _run_baseline(method, graph, masks, config, folder)
+        _warn_of_unused(method, given)
+        results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
         few = None if given["epochs"] is None else few_epochs(config)
@@ -119,7 +120,17 @@ def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
     return Config.for_dataset(dataset, **(given | {"method": None} if METHODS[method].baseline else given))
 
 
-def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, folder: Path) -> "RunResult":
+def _warn_of_unused(method: str, given: dict[str, Any]) -> None:
+    """Name the options that a baseline does not use."""
+    unused = [name for name, value in given.items() if value is not None and name not in ("method", "trials", "seed")]
+    if unused:
+        named = ", ".join(f"`{name}`" for name in unused)
+        say(f"graphmix: {named} changes nothing: {method} uses `trials` and `seed` only")
+
+
+def _run_baseline(
+    method: str, graph: "Graph", split: "Split", config: Config, folder: Path, device: str
+) -> "RunResult":
     from graphmix.baselines import judge
     from graphmix.storage import runs as engine
 
@@ -127,7 +138,7 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
         announce(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
 
     engine.check_empty(folder)
-    results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch)
+    results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch, device=device)
     engine.record(folder, results)
     return results
 
