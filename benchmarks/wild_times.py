@@ -27,8 +27,10 @@ from graphmix.training.devices import choose_device
 from wild_graphs import COUNTIES_LABEL, Case, Draw, Ints, data_folder, draw_by_class, hidden_table, load_case
 from wild_names import BY_CLASS, COUNTIES, MANY
 
-# Seconds that the issue allows on two cores; Coauthor-CS has 30 labels a class, as in its usual split.
+# Seconds that the issue allows on two cores, and of any graph on a GPU; Coauthor-CS has 30 labels a class, as in its
+# usual split.
 GRAPHS = {COUNTIES: 90, "cora-ml": 90, "amazon-photo": 240, "blogcatalog": 240, "coauthor-cs": 600}
+ON_A_GPU = 30
 THIRTY = {"coauthor-cs": 30}
 LABEL = "topic"
 
@@ -83,7 +85,7 @@ def run(name: str, data: Path, device: str) -> dict[str, Any]:
         "graph": name,
         "per_class": per_class,
         "seconds": round(seconds, 1),
-        "allowed": GRAPHS[name],
+        "allowed": GRAPHS[name] if choose_device(device).type == "cpu" else ON_A_GPU,
         "accuracy": round(100 * float(right), 2),
     }
 

@@ -336,5 +336,9 @@ def _imported(command: list[str], folder: Path) -> list[str]:
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     sys.argv = ["graphmix", *command]
+    from graphmix.cli import leaving
+
+    # The process must outlive the command.
+    leaving.leave_last = lambda: None
     _command()
     return list(sys.modules)

@@ -29,6 +29,12 @@ def train(*arguments, cwd, **environment):
         ["--backbone", "unet", "--pool-ratios", "0.5"],
         ["--backbone", "gpr", "--hops", "3", "--teleport", "0.2"],
         ["--backbone", "sage", "--hidden-dropout", "0.4"],
+        ["--backbone", "appnp", "--hops", "3", "--propagation-dropout", "0.1"],
+        ["--backbone", "chebyshev", "--order", "3"],
+        ["--backbone", "gcn2", "--layers", "3", "--layer-strength", "0.4", "--layer-decay", "0.001"],
+        ["--backbone", "gatv2", "--heads", "2"],
+        ["--backbone", "monet", "--kernels", "2", "--coordinates", "3"],
+        ["--backbone", "disengcn", "--channels", "3", "--layers", "2", "--routing-steps", "2"],
         ["--method", "fcn"],
         ["--method", "self-training", "--predictor", "fcn"],
         ["--method", "fcn-self-training"],
@@ -44,6 +50,13 @@ def test_choices_reach_the_run(choices, tmp_path):
         kept = answer[option.removeprefix("--").replace("-", "_")]
         assert str(kept) in (value, f"{value}.0", f"[{value}]")
     assert len(answer["test_macro_f1"]) == len(answer["test_f1"]) == 2
+
+
+def test_options_of_other_networks_are_named_before_training(tmp_path):
+    given = ["--method", "supervised", "--backbone", "sage", "--heads", "2", "--order", "3"]
+    done = graphmix("train", "synthetic", *QUICK, *given, "--no-report", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == "graphmix: --heads and --order have no effect with the network sage\n"
 
 
 def test_few_epochs_are_warned_of_before_training(tmp_path):
@@ -75,6 +88,16 @@ def test_baselines_are_reported_like_networks(method, tmp_path):
     again = ["--method", method, "--trials", "1", "--no-report", "--out", "other"]
     table = graphmix("train", "synthetic", *again, cwd=tmp_path).stdout
     assert METHODS[method].title in table
+
+
+def test_options_that_a_baseline_does_not_use_are_named(tmp_path):
+    arguments = ["train", "synthetic", "--method", "label-propagation", "--trials", "2", "--no-report"]
+    told = graphmix(*arguments, "--weight-decay", "0.1", "--hidden", "8", cwd=tmp_path)
+    assert told.returncode == 0
+    assert "--hidden" in told.stderr
+    assert "--weight-decay" in told.stderr
+    assert "--hidden" not in graphmix(*arguments, cwd=tmp_path).stderr
+    refused(graphmix(*arguments, "--hidden", "0", cwd=tmp_path), "--hidden")
 
 
 @pytest.mark.data

@@ -159,6 +159,9 @@ def test_the_paper_is_quoted_beside_any_run():
     assert quoted(run | {"split": "7-per-class"}) is None
     links = {"dataset": "bitcoin-otc", "split": "random", "backbone": None, "method": "deepwalk"}
     assert quoted(links) == (Quoted(63.20, None, 100), "test_macro_f1")
+    # From the literature: the paper does not say over how many trials.
+    classic = {"dataset": "cora", "split": "public", "backbone": None, "method": "manireg"}
+    assert quoted(classic) == (Quoted(59.5), "test_accuracy")
     # Table 1's Citeseer, not the appendix's.
     assert quoted(run | {"dataset": "citeseer", "split": "public"})[0].mean == 74.72
 
@@ -203,6 +206,18 @@ def test_a_spec_that_means_nothing_is_refused(changes, message):
     with pytest.raises(ConfigError, match=r"^mine\.toml: ") as caught:
         parse(table(**changes), "mine")
     assert message in str(caught.value)
+
+
+def test_a_quoted_row_is_run_if_it_names_a_method():
+    rows = [
+        {"name": "A", "quoted": True, "paper": {"Cora": [70.0, 0.5]}},
+        {"name": "B", "quoted": True, "method": "fcn", "paper": {"Cora": [55.1, 0.5]}},
+    ]
+    alone, run = plan(parse(table(rows=rows), "mine"), Asked())
+    assert (alone.method, run.method) == (None, "fcn")
+    assert run.paper == Quoted(55.1, 0.5, None)
+    with pytest.raises(ConfigError, match="B / Cora has no known method"):
+        parse(table(rows=[rows[1] | {"method": "magic"}]), "mine")
 
 
 def test_settings_win_from_the_general_to_the_particular():

@@ -11,23 +11,47 @@ import torch
 
 import graphmix.models
 from graphmix import Config, Graph, Streams
-from graphmix.models import BACKBONES, GAT, GCN, GPR, SAGE, Backbone, GraphUNet, Wrapped, wrap
+from graphmix.models import (
+    APPNP,
+    BACKBONES,
+    GAT,
+    GCN,
+    GCN2,
+    GPR,
+    SAGE,
+    Backbone,
+    Chebyshev,
+    DisenGCN,
+    GATv2,
+    GraphUNet,
+    MoNet,
+    Wrapped,
+    wrap,
+)
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.streams import Purpose
 
 SOURCE = Path(graphmix.models.__file__).parents[1]
 
 
+CLASSES = {
+    "gcn": GCN,
+    "gat": GAT,
+    "unet": GraphUNet,
+    "gpr": GPR,
+    "sage": SAGE,
+    "appnp": APPNP,
+    "chebyshev": Chebyshev,
+    "gcn2": GCN2,
+    "gatv2": GATv2,
+    "monet": MoNet,
+    "disengcn": DisenGCN,
+}
+
+
 def test_every_name_has_its_class():
-    assert {name: backbone_class(name) for name in NETWORKS} == {
-        "gcn": GCN,
-        "gat": GAT,
-        "unet": GraphUNet,
-        "gpr": GPR,
-        "sage": SAGE,
-        CUSTOM: Wrapped,
-    }
-    assert dict(BACKBONES) == {"gcn": GCN, "gat": GAT, "unet": GraphUNet, "gpr": GPR, "sage": SAGE}
+    assert {name: backbone_class(name) for name in NETWORKS} == CLASSES | {CUSTOM: Wrapped}
+    assert dict(BACKBONES) == CLASSES
     assert "gat" in BACKBONES
     assert CUSTOM not in BACKBONES
     with pytest.raises(KeyError):
@@ -80,7 +104,7 @@ def test_the_registry_needs_no_torch():
         "print(*graphmix.models.BACKBONES, check_ratios([0.5]), 'wrap' in dir(graphmix.models))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["gcn", "gat", "unet", "gpr", "sage", "(0.5,)", "True"]
+    assert done.stdout.split() == [*CLASSES, "(0.5,)", "True"]
 
 
 def test_the_package_exports_what_it_lists():

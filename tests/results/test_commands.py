@@ -20,7 +20,7 @@ def test_only_what_differs_from_the_datasets_defaults_is_written():
     run = {"dataset": "pubmed", "split": "public", "split_seeds": None, **usual.to_dict()}
     plain = "graphmix train pubmed --method graphmix --trials 10 --backbone gat --reading paper"
     assert train_command(run) == plain
-    assert train_command(run | {"alpha": 1.0, "bias": True}) == f"{plain} --bias --alpha 1.0"
+    assert train_command(run | {"alpha": 1.0, "bias": True}) == f"{plain} --alpha 1.0 --bias"
     assert (
         train_command({"dataset": "synthetic", "split": "synthetic", "bias": True}) == "graphmix train synthetic --bias"
     )

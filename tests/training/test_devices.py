@@ -65,6 +65,32 @@ def test_less_memory_means_fewer_trials(monkeypatch):
         ("gpr", {"hops": 7}, 4, 3, 8, 12, 2 * 2 + 5),
         # Weights for a node, and as many for its neighbours.
         ("sage", {}, 4, 6, 4 * 6, 16, 2 * 2 + 5 + 2 * 5),
+        ("appnp", {}, 4, 3, 0, 12, 2 * 2 + 5),
+        # Weights for four orders.
+        ("chebyshev", {"order": 3}, 4, 12, 3 * 4 * 6, 24, 2 * 2 + 5 + 2 * 5),
+        ("gcn2", {"layers": 5}, 4, 3, 5 * 4 * 4, 32, 2 * 2 + 5),
+        # For every edge all units of the two heads; attention vectors of 2 * 4 and 3 * 3.
+        (
+            "gatv2",
+            {"heads": 2, "output_heads": 3},
+            8,
+            18,
+            8 * 6 + 8 + 9,
+            16,
+            9 * (2 * 2 + 5),
+        ),
+        # Two kernels of three coordinates; a layer's maps, shifts, means and precisions are 3 * (2 + 1 + 2 + 2) values.
+        ("monet", {"kernels": 2, "coordinates": 3}, 4, 6, 4 * 6 + 2 * 3 * 7, 24, (2 * 2 + 5) * 2 * 4),
+        # Two channels of 4 units; 3 layers of 5 steps.
+        (
+            "disengcn",
+            {"channels": 2, "layers": 3, "routing_steps": 5},
+            8,
+            3,
+            0,
+            12 + 6 * 15,
+            4 * 2 * 7 + 5,
+        ),
         ("custom", {}, 4, 3, 0, 12, 2 * 2 + 5),
     ],
 )

@@ -1,7 +1,7 @@
 import pytest
 
 from graphmix import Config
-from graphmix.training.expectations import few_epochs
+from graphmix.training.expectations import few_epochs, unused_settings
 
 
 @pytest.mark.parametrize("method", ["graphmix", "self-training", "fcn-self-training", "fcn-mixup"])
@@ -31,3 +31,18 @@ def test_the_released_reading_has_targets_from_the_beginning():
 )
 def test_nothing_is_said_otherwise(given):
     assert few_epochs(Config(**given)) is None
+
+
+@pytest.mark.parametrize(
+    ("backbone", "given", "said"),
+    [
+        ("gcn", {"heads": 2}, "`heads` has no effect with the network gcn"),
+        ("appnp", {"order": 2, "hops": 3, "kernels": 1}, "`order` and `kernels` have no effect with the network appnp"),
+        ("gatv2", {"layers": 2, "order": 2, "hops": 3, "heads": 1}, "`layers`, `order` and `hops` have no effect"),
+        ("gcn", {"heads": None, "hidden": 4, "bias": True, "input_dropout": 0.1}, None),
+        ("gcn2", {"layers": 3, "teleport": 0.2, "layer_decay": 0.0}, None),
+    ],
+)
+def test_settings_of_other_networks_are_named(backbone, given, said):
+    note = unused_settings(Config(backbone=backbone), given)
+    assert note is None if said is None else note.startswith(said)

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Graph, Split, Streams, Task, build_model, step_loss, synthetic
 from graphmix.method import cross_entropy
+from graphmix.models import BACKBONES
 from graphmix.streams import Purpose
 from graphmix.training import Moment, predict_targets
 from graphmix.training.batch import Batch
@@ -130,7 +131,7 @@ def labeled_by_trial(sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("backbone", ["gcn", "gpr", "sage", "gat", "unet"])
+@pytest.mark.parametrize("backbone", BACKBONES)
 def test_mixup_of_the_labels_needs_labeled_rows_alone(backbone, sparse):
     graph, split = labeled_by_trial(sparse)
     choices = {"input_dropout": 0.0, "hidden_dropout": 0.4, "bias": True, "trials": 3, "epochs": 9, "hidden": 5}

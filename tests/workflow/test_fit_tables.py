@@ -207,7 +207,7 @@ def test_what_cannot_be(files, given, message):
 def test_a_method_is_tried_once():
     assert FitOptions(methods=("fcn", "graphmix", "fcn")).methods == ("fcn", "graphmix")
     assert FitOptions(methods=["fcn"]).methods == FitOptions(methods="fcn").methods == ("fcn",)
-    with pytest.raises(ConfigError, match="`backbone` must be one of auto, gcn, gat, unet, gpr, sage, not 'nope'"):
+    with pytest.raises(ConfigError, match=r"`backbone` must be one of auto, gcn, .*, not 'nope'"):
         fit_tables("n.csv", "e.csv", label="topic", backbone="nope")
     with pytest.raises(ConfigError, match="there is no method 'gcn'"):
         FitOptions(methods="gcn")

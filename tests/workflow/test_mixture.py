@@ -115,7 +115,7 @@ def test_a_mixture_is_calibrated_on_what_was_held_out():
     assert loss(made.temperature) <= min(loss(made.temperature * 1.01), loss(made.temperature / 1.01)) + 1e-9
 
 
-@pytest.mark.parametrize("backbone", ["gcn", "gat", "unet", "gpr", "sage"])
+@pytest.mark.parametrize("backbone", BACKBONES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_without_edges_a_row_does_not_depend_on_its_place(backbone, sparse):
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Methods without a training loop, measured on the same splits as the networks."""
+"""Methods without a backbone, measured on the same splits as the networks."""
 
 from graphmix.baselines.deepwalk import deepwalk
 from graphmix.baselines.judge import BASELINES, judge

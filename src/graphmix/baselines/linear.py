@@ -141,10 +141,10 @@ def _regressions(
         if balanced:
             options["class_weight"] = "balanced"
         fitted = [LogisticRegression(C=point, **options).fit(rows, y) for point in points]
-        return [_of_all_classes(model.coef_.T if span is None else span @ model.coef_.T, model) for model in fitted]
+        return [of_all_classes(model.coef_.T if span is None else span @ model.coef_.T, model) for model in fitted]
 
 
-def _of_all_classes(coefficients: Floats, model: Any) -> tuple[Floats, Floats]:
+def of_all_classes(coefficients: Floats, model: Any) -> tuple[Floats, Floats]:
     """Of two classes scikit-learn stores the logit of the second against the first; add zeros for the first."""
     if len(model.classes_) > 2:
         return coefficients, model.intercept_

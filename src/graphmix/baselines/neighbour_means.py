@@ -164,7 +164,7 @@ def _sums(graph: Graph, values: NDArray[np.float64], root: NDArray[np.float64]) 
     factors, AV = D^1/2 P D^1/2 V - V. Without edges P is the identity.
     """
     if isinstance(graph.structure, Edges):
-        total: NDArray[np.float64] = graph.derived(_adjacency) @ values
+        total: NDArray[np.float64] = graph.derived(adjacency) @ values
         return total
     spread = root * values
     for factor in reversed(graph.derived(_factors)):
@@ -172,7 +172,8 @@ def _sums(graph: Graph, values: NDArray[np.float64], root: NDArray[np.float64]) 
     return root * spread - values
 
 
-def _adjacency(graph: Graph) -> sp.csr_array:
+def adjacency(graph: Graph) -> sp.csr_array:
+    """Return the weights of the edges: A, float64 `[nodes, nodes]`."""
     row, col = graph.edge_index.cpu().numpy()
     weights = np.ones(len(row)) if graph.edge_weights is None else graph.edge_weights.double().cpu().numpy()
     return sp.csr_array((weights, (row, col)), shape=(graph.num_nodes, graph.num_nodes))
@@ -183,6 +184,11 @@ def _factors(graph: Graph) -> tuple[sp.csr_array, ...]:
     return tuple(factor.to_scipy().astype(np.float64) for factor in factors)
 
 
+def unit_rows(graph: Graph) -> sp.csr_array:
+    """Return the features with each row scaled to length 1: float64 `[nodes, features]`."""
+    return _unit_rows(sp.csr_array(_numbers(graph)).astype(np.float64))
+
+
 def _numbers(graph: Graph) -> Floats | sp.csr_array:
     return graph.x.cpu().numpy() if isinstance(graph.x, Tensor) else graph.x.to_scipy()
 
@@ -191,7 +197,7 @@ def _unit_rows(x: sp.csr_array) -> sp.csr_array:
     """Scale each row to length 1; a row of zeros stays zero."""
     length = np.sqrt(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64))
     factor = 1 / np.where(length > 0, length, 1)
-    return sp.csr_array(sp.diags_array(factor.astype(np.float32)) @ x)
+    return sp.csr_array(sp.diags_array(factor.astype(x.dtype)) @ x)
 
 
 def _basis(x: Floats | sp.csr_array) -> Floats:

@@ -156,7 +156,7 @@ def _progress_table(stage: "Stage", asked: list[bool]) -> Table:
     for column in stage.spec.columns:
         table.add_column(column.name, justify="right")
     for row in stage.spec.rows:
-        if row.quoted:
+        if not row.runs:
             continue
         cells = [Text() for _ in stage.spec.columns]
         for place, entry in enumerate(stage.entries):

@@ -30,7 +30,7 @@ from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
-from graphmix.training.expectations import few_epochs
+from graphmix.training.expectations import few_epochs, unused_settings
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
 
@@ -91,11 +91,13 @@ def train(
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
-        results = _run_baseline(method, graph, masks, config, folder)
+        _warn_of_unused(method, given)
+        results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
-        note = None if given["epochs"] is None else few_epochs(config)
-        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, note=note)
+        few = None if given["epochs"] is None else few_epochs(config)
+        notes = [note for note in (few, unused_settings(config, given)) if note is not None]
+        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
         results = run.results
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
@@ -118,7 +120,17 @@ def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
     return Config.for_dataset(dataset, **(given | {"method": None} if METHODS[method].baseline else given))
 
 
-def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, folder: Path) -> "RunResult":
+def _warn_of_unused(method: str, given: dict[str, Any]) -> None:
+    """Name the options that a baseline does not use."""
+    unused = [name for name, value in given.items() if value is not None and name not in ("method", "trials", "seed")]
+    if unused:
+        named = ", ".join(f"`{name}`" for name in unused)
+        say(f"graphmix: {named} changes nothing: {method} uses `trials` and `seed` only")
+
+
+def _run_baseline(
+    method: str, graph: "Graph", split: "Split", config: Config, folder: Path, device: str
+) -> "RunResult":
     from graphmix.baselines import judge
     from graphmix.storage import runs as engine
 
@@ -126,23 +138,22 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
         announce(f"{method} on {graph.name}: trial {trial + 1} of {config.trials}")
 
     engine.check_empty(folder)
-    results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch)
+    results = judge(method, graph, split, trials=config.trials, seed=config.seed, watch=watch, device=device)
     engine.record(folder, results)
     return results
 
 
 def _run_network(
-    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, note: str | None
+    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, notes: list[str]
 ) -> "Run":
     from graphmix.storage import runs as engine
 
     label = f"{config.method} on {graph.name}"
-    notes = [] if note is None else [note]
 
     def watch(step: "Progress") -> None:
         # Not before the first epoch: until then a run may still be refused, which takes one sentence.
         while notes:
-            say(f"graphmix: {notes.pop()}")
+            say(f"graphmix: {notes.pop(0)}")
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:

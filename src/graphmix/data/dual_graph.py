@@ -116,13 +116,23 @@ class SharedEnds:
     @cached_property
     def neighbour_mean(self) -> Chain | None:
         """D^-1 (BᵀB - QᵀQ - I) as [Bᵀ, -Qᵀ, -I] times [B, Q, I], the first scaled."""
+        return self._adjacency(1 / np.maximum(self.degrees, 1), np.ones(len(self.degrees)))
+
+    @cached_property
+    def normalised_adjacency(self) -> Chain | None:
+        """D^-1/2 (BᵀB - QᵀQ - I) D^-1/2 as [Bᵀ, -Qᵀ, -I] times [B, Q, I], both scaled."""
+        scale = np.maximum(self.degrees, 1) ** -0.5
+        return self._adjacency(scale, scale)
+
+    def _adjacency(self, rows: Floats, columns: Floats) -> Chain | None:
+        """BᵀB - QᵀQ - I, with its rows and columns scaled; None without edges."""
         if self.num_edges == 0:
             return None
         users, pairs = self._incidence
         own = sp.eye_array(users.shape[1])
-        scale = sp.diags_array(1 / np.maximum(self.degrees, 1))
         # A link without neighbours has an end that no other link has: BᵀB, QᵀQ and I leave 0 of it.
-        left, right = scale @ sp.hstack([users.T, -pairs.T, -own]), sp.vstack([users, pairs, own])
+        left = sp.diags_array(rows) @ sp.hstack([users.T, -pairs.T, -own])
+        right = sp.vstack([users, pairs, own]) @ sp.diags_array(columns)
         return Chain((SparseMatrix.from_scipy(left), SparseMatrix.from_scipy(right))).to(self.ends.device)
 
     @cached_property
@@ -135,7 +145,7 @@ class SharedEnds:
         if self.num_edges > MOST_LISTED:
             raise DataError(
                 f"{self.num_edges:,} pairs of links share a user, and at most {MOST_LISTED:,} can be listed; use "
-                "a gcn, gpr or sage, which need no list"
+                "a gcn, gcn2, chebyshev, gpr or sage, which need no list"
             )
         users, _ = self._incidence
         shared = sp.csr_array(users.T @ users)

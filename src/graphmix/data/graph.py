@@ -131,6 +131,14 @@ class Graph:
         return self.structure.neighbour_mean
 
     @property
+    def normalised_adjacency(self) -> SparseMatrix | Chain | None:
+        """D^-1/2 A D^-1/2 `[nodes, nodes]`, with weights of edges but no self-loops; None without edges.
+
+        For a dual graph it is a product of two smaller matrices and never written out.
+        """
+        return self.structure.normalised_adjacency
+
+    @property
     def num_propagated(self) -> int:
         """Number of entries that a product with `propagation` reads."""
         return self.structure.num_propagated

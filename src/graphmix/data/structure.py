@@ -1,6 +1,6 @@
 """Which nodes of a graph are joined: the interface of all forms of edges, and the usual form, a list."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self
@@ -60,6 +60,10 @@ class Structure(Protocol):
     @property
     def neighbour_mean(self) -> SparseMatrix | Chain | None:
         """D^-1 A `[nodes, nodes]`, with rows of 0 for nodes without neighbours; None without edges."""
+
+    @property
+    def normalised_adjacency(self) -> SparseMatrix | Chain | None:
+        """D^-1/2 A D^-1/2 `[nodes, nodes]`, with rows of 0 for nodes without neighbours; None without edges."""
 
     @property
     def degrees(self) -> Ints:
@@ -169,12 +173,20 @@ class Edges:
     @cached_property
     def neighbour_mean(self) -> SparseMatrix | None:
         """D^-1 A, written out: the mean of a node's neighbours, by the weights of its edges."""
+        return self._scaled(lambda row, col: self.strengths[row])
+
+    @cached_property
+    def normalised_adjacency(self) -> SparseMatrix | None:
+        """D^-1/2 A D^-1/2, written out."""
+        return self._scaled(lambda row, col: np.sqrt(self.strengths[row] * self.strengths[col]))
+
+    def _scaled(self, divisor: Callable[[Ints, Ints], Floats]) -> SparseMatrix | None:
+        """A with each entry divided by the divisor of its row and column; None without edges."""
         if self.num_edges == 0:
             return None
         row, col = self.edge_index.cpu().numpy()
         weights = np.ones(len(row)) if self.weights is None else self.weights.double().cpu().numpy()
-        entries = weights / self.strengths[row]
-        matrix = sp.csr_array((entries, (row, col)), shape=(self.num_nodes, self.num_nodes))
+        matrix = sp.csr_array((weights / divisor(row, col), (row, col)), shape=(self.num_nodes, self.num_nodes))
         return SparseMatrix.from_scipy(matrix).to(self.edge_index.device)
 
     @property

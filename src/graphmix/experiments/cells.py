@@ -128,7 +128,7 @@ def plan(spec: Spec, asked: Asked) -> list[Cell]:
     """
     cells = [cell for row in spec.rows for column in spec.columns for cell in _cells(spec, row, column, asked)]
     if not any(fits(cell, asked.only) and cell.method is not None for cell in cells):
-        rows = ", ".join(row.name for row in spec.rows if not row.quoted)
+        rows = ", ".join(row.name for row in spec.rows if row.runs)
         columns = ", ".join(column.name for column in spec.columns)
         raise ConfigError(
             f"{spec.name} has no cell {asked.only!r} to run; its rows are {rows}; its columns {columns}; "
@@ -158,7 +158,7 @@ def _without_added(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
     paper = row.paper.get(column.name)
-    if row.quoted:
+    if not row.runs:
         return [Cell(row=row.name, column=column.name, reading=None, paper=paper)] if paper else []
     chosen = spec.chosen(row, column)
     trials = asked.trials or chosen.pop("trials", spec.trials)

@@ -68,7 +68,7 @@ class Computer:
         graph, split = self.load(cell)
         if cell.method in BASELINES:
             config = cell.config
-            run = judge(cell.method, graph, split, trials=config.trials, seed=config.seed)
+            run = judge(cell.method, graph, split, trials=config.trials, seed=config.seed, device=self.device)
             return self._keep(cell, Outcome(command=cell.command, run=run))
         folder = self.work / cell.key
         if not engine.resumes(folder, graph, split, cell.config):

@@ -39,7 +39,7 @@ def _numbers() -> dict[_Place, tuple[Quoted, str]]:
         if spec.kind != "table":
             continue
         for row in spec.rows:
-            for column in spec.columns if not row.quoted else ():
+            for column in spec.columns if row.runs else ():
                 chosen = spec.chosen(row, column)
                 backbone = None if METHODS[chosen["method"]].baseline else chosen.get("backbone", Config.backbone)
                 place = _place(chosen["dataset"], chosen["split"], backbone, chosen)

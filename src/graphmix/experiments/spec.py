@@ -40,7 +40,7 @@ class Row:
         settings: its settings in every column.
         on: further settings by column.
         paper: the paper's numbers by column.
-        quoted: whether the paper quotes it from elsewhere; it is not run.
+        quoted: whether the paper quotes its numbers from elsewhere; it is run only if its settings name a method.
     """
 
     name: str
@@ -48,6 +48,11 @@ class Row:
     on: Mapping[str, Settings] = field(default_factory=dict)
     paper: Mapping[str, Quoted] = field(default_factory=dict)
     quoted: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is run, not only quoted."""
+        return not self.quoted or bool(self.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +193,7 @@ def _check(spec: Spec, name: str) -> None:
         stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
         _require(not stray, name, f"{row.name} refers to {min(stray, default='')!r}, which is not a column")
         for column in spec.columns:
-            if not row.quoted:
+            if row.runs:
                 _check_cell(spec, row, column)
 
 

@@ -35,6 +35,10 @@ class GraphLike(Protocol):
         """The matrix that takes the mean of each node's neighbours; None on the null graph."""
 
     @property
+    def normalised_adjacency(self) -> SparseMatrix | Chain | None:
+        """D^-1/2 A D^-1/2, without self-loops; None on the null graph, where it is 0."""
+
+    @property
     def num_edges(self) -> int:
         """How many undirected edges there are; 0 on the null graph."""
 
@@ -92,7 +96,6 @@ class Backbone(abc.ABC):
     Every field except the weights is an option with a default, and the run's config has a field of the same name.
 
     Attributes:
-        undecayed: names of weights without weight decay.
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
             so that a rectangular one, from the nodes that matter to those that depend on them, will do.
@@ -102,7 +105,6 @@ class Backbone(abc.ABC):
     """
 
     first: ClassVar[str] = "conv1.weight"
-    undecayed: ClassVar[tuple[str, ...]] = ()
     reads_rows: ClassVar[bool] = False
     reads_hops: ClassVar[bool] = False
 
@@ -186,6 +188,10 @@ class Backbone(abc.ABC):
     def notes(self) -> dict[str, str]:
         """How a custom model is run, by topic; whoever runs it adds to them."""
         return {}
+
+    def decay_of(self, name: str, usual: float) -> float:
+        """Return the weight decay of a weight, given the config's: by default that."""
+        return usual
 
     def parameters(self) -> Iterator[Tensor]:
         """The tensors an optimizer updates."""

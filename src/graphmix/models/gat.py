@@ -3,17 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
-import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from graphmix.models.activations import elu
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
-from graphmix.sparse import Neighbours, SparseMatrix, attend, per_trial
+from graphmix.models.neighbourhood import neighbours_and_self
+from graphmix.sparse import SparseMatrix, attend, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
-_SLOPE = 0.2
+SLOPE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,7 @@ class GAT(Backbone):
         """Compute ELU of the first layer: `[trials, nodes, heads * hidden]`."""
         mapped = linear(x, self.weights["conv1.weight"], self.input_dropout, noise)
         attended = self._attend(mapped, graph, "conv1", noise).flatten(2)
-        hidden: Tensor = _ELU.apply(add_bias(attended, self.weights.get("conv1.bias")))
-        return hidden
+        return elu(add_bias(attended, self.weights.get("conv1.bias")))
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute the second layer, the mean of its heads: `[trials, nodes, classes]`."""
@@ -81,46 +79,15 @@ class GAT(Backbone):
         values: Tensor = mapped.unflatten(2, (heads, -1))
         if graph.num_edges == 0:
             return values
-        neighbours = graph.derived(_neighbours)
-        scores = per_trial(mapped, torch.cat([_block_diagonal(source), _block_diagonal(target)], dim=2))
+        neighbours = graph.derived(neighbours_and_self)
+        scores = per_trial(mapped, torch.cat([block_diagonal(source), block_diagonal(target)], dim=2))
         keep = None
         if noise is not None and self.attention_dropout > 0:
             keep = noise.keep(neighbours.matrix.nonzeros * heads, self.attention_dropout)
-        return attend(neighbours, scores[..., :heads], scores[..., heads:], values, _SLOPE, keep)
+        return attend(neighbours, scores[..., :heads], scores[..., heads:], values, SLOPE, keep)
 
 
-class _ELU(torch.autograd.Function):
-    # On a CPU torch's ELU rounds differently at the end of a tensor, where less than a full vector is left. A trial's
-    # result would depend on its place in the batch.
-    @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:
-        if values.is_cuda:
-            out = F.elu(values)
-        else:
-            below = values.clamp(max=0).expm1_()
-            out = torch.maximum(values, below, out=below)
-        ctx.save_for_backward(out)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        (out,) = ctx.saved_tensors
-        slanted: Tensor = torch.ops.aten.elu_backward(grad, 1.0, 1.0, 1.0, True, out)
-        return slanted
-
-
-def _neighbours(graph: GraphLike) -> Neighbours:
-    """A + I: a node attends to its neighbours and to itself."""
-    row, col = graph.edge_index.cpu().numpy()
-    assert graph.propagation is not None, "only the null graph has no propagation matrix"
-    nodes = graph.propagation.shape[0]
-    own = np.arange(nodes)
-    row, col = np.concatenate([row, own]), np.concatenate([col, own])
-    matrix = SparseMatrix.from_scipy(sp.csr_array((np.ones(len(row)), (row, col)), shape=(nodes, nodes)))
-    return Neighbours(matrix.to(graph.edge_index.device))
-
-
-def _block_diagonal(vectors: Tensor) -> Tensor:
+def block_diagonal(vectors: Tensor) -> Tensor:
     """Put each head's vector into its own column: `[trials, heads, width]` to `[trials, heads * width, heads]`.
 
     One product with this matrix is cheaper than products and sums head by head, most of all on a CPU.

@@ -27,8 +27,6 @@ class GPR(Backbone):
 
     reads_rows: ClassVar[bool] = True
 
-    undecayed: ClassVar[tuple[str, ...]] = (_HOPS,)
-
     hops: int = 10
     teleport: float = 0.1
 
@@ -52,6 +50,10 @@ class GPR(Backbone):
         """As a GCN, with a weight for every hop."""
         usual = super().footprint(graph, hidden, classes, **options)
         return replace(usual, inner_weights=options.get("hops", cls.hops) + 1)
+
+    def decay_of(self, name: str, usual: float) -> float:
+        """Leave the weights of the hops without decay."""
+        return 0.0 if name == _HOPS else usual
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(X W₁), node by node: `[trials, nodes, hidden]`."""

@@ -1,6 +1,7 @@
 """Products of sparse matrices with a trial axis, with dropout on the non-zeros."""
 
 from graphmix.sparse.attention import Neighbours, attend
+from graphmix.sparse.edges import at_edges, attend_by, compare, weigh
 from graphmix.sparse.fused import mean_predictions
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.one_pass import PASSES, fuses, two_layers
@@ -14,7 +15,10 @@ __all__ = [
     "Neighbours",
     "PickedRows",
     "SparseMatrix",
+    "at_edges",
     "attend",
+    "attend_by",
+    "compare",
     "distinct_rows",
     "dropout",
     "dropout_matmul",
@@ -26,4 +30,5 @@ __all__ = [
     "rows",
     "sum_of_powers",
     "two_layers",
+    "weigh",
 ]

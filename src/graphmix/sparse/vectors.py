@@ -14,7 +14,7 @@ _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
 _WORD = ir.IntType(64)
 
 
-class Vector(types.Type):  # type: ignore[misc]
+class Vector(types.Type):
     """Numba's type of a vector of float32."""
 
     def __init__(self, lanes: int):

@@ -148,11 +148,13 @@ def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     `fit` makes the same updates with `graphmix.training.adam.Adam`, which takes less time to import.
     """
     optimizer = torch.optim.Adam(
-        [{"params": group.weights, "weight_decay": group.decay} for group in weight_groups(model, config)],
+        [
+            {"params": group.weights, "weight_decay": group.decay, "fused": group.fused}
+            for group in weight_groups(model, config)
+        ],
         lr=config.learning_rate,
         betas=BETAS,
         eps=EPSILON,
-        fused=True,
         capturable=next(model.parameters()).is_cuda,
     )
     optimizer.register_step_pre_hook(_fill_gradients)

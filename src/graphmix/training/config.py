@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 from graphmix.errors import ConfigError
-from graphmix.models.ratios import check_ratios
-from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS
+from graphmix.models.registry import NETWORKS
 from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
+from graphmix.training.network_settings import NetworkSettings
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
-from graphmix.training.settings import LARGEST_COUNT, NETWORK, RUN, check_value, parameters, setting, settings_of
+from graphmix.training.settings import LARGEST_COUNT, RUN, check_value, parameters, setting, settings_of
 
 # The passes of one step, between which nobody hears of it; the paper has 10.
 MOST_PASSES = 100_000
@@ -21,11 +21,10 @@ _WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(NetworkSettings):
     """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
     method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
-    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
     optimisation: str = setting(
         "alternate",
         choices=("alternate", "joint"),
@@ -46,36 +45,9 @@ class Config:
     seed: int = setting(0, at_least=0, at_most=2**63 - LARGEST_COUNT - 1, group=RUN, help="Trial i uses seed + i")
     epochs: int = setting(2000, symbol="N", at_least=1, group=RUN, help="Parameter updates")
     learning_rate: float = setting(0.01, above=0, group=RUN, help="Step size of Adam")
-    weight_decay: float = setting(5e-4, at_least=0, group=RUN, help="L2 penalty on all weights")
-    hidden: int = setting(16, at_least=1, group=NETWORK, help="Units in the hidden layer, of each head in a gat")
-    input_dropout: float = setting(0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the input")
-    hidden_dropout: float = setting(0.0, at_least=0, below=1, group=NETWORK, help="Dropout rate of the hidden layer")
-    attention_dropout: float = setting(
-        0.5, at_least=0, below=1, group=NETWORK, help="Dropout rate of the attention in a gat"
+    weight_decay: float = setting(
+        5e-4, at_least=0, group=RUN, help="L2 penalty on the weights, or on some, as the network decides"
     )
-    heads: int = setting(8, at_least=1, group=NETWORK, help="Attention heads in the hidden layer of a gat")
-    output_heads: int = setting(
-        1, at_least=1, group=NETWORK, help="Attention heads in the output layer of a gat, which are averaged"
-    )
-    pool_ratios: tuple[float, ...] = setting(
-        (0.5, 0.5),
-        check=check_ratios,
-        values_text="one or two numbers above 0 and at most 1",
-        group=NETWORK,
-        help="Share of the nodes that each pooling of a unet keeps",
-    )
-    hops: int = setting(
-        10, at_least=1, at_most=1000, added=True, group=NETWORK, help="Hops that a gpr weighs besides a node itself"
-    )
-    teleport: float = setting(
-        0.1,
-        at_least=0,
-        at_most=1,
-        added=True,
-        group=NETWORK,
-        help="Teleport probability of the personalised PageRank whose hop weights a gpr starts from",
-    )
-    bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     alpha: float = setting(
         1.0,
         symbol="α",
@@ -120,7 +92,6 @@ class Config:
     lambda_per: str = setting(
         "pair", choices=("pair", "batch"), help="Whether each pair of nodes or each batch has its own mixing weight"
     )
-    binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")
     select_by: str = setting(
         "accuracy", choices=("accuracy", "macro-f1"), help="Validation score by which the epoch of a trial is chosen"
     )

@@ -17,7 +17,7 @@ class Method:
     Attributes:
         about: what is trained, and how.
         title: what the paper calls it; {network} and {fcn} stand for the titles of the network and of its FCN.
-        trains: what it trains: the GNN, the FCN (the same network without the edges), both or nothing.
+        trains: what the training loop trains: the GNN, the FCN (the same network without the edges), both or nothing.
         predictor: which network predicts unless `Config.predictor` says otherwise, "gnn" or "fcn".
         predicts_targets: whether it also trains on unlabeled nodes, with targets that the network predicts.
         mixes: whether it trains the FCN by manifold mixup.
@@ -46,7 +46,7 @@ class Method:
 
     @property
     def baseline(self) -> bool:
-        """Whether it needs no network and no gradient; `graphmix.baselines` computes it."""
+        """Whether `graphmix.baselines` computes it, not the training loop: it has no backbone and no `Config`."""
         return self.trains == NOTHING
 
     @property
@@ -72,13 +72,13 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=9,
+        report_place=14,
     ),
     "supervised": Method(
         about="the GNN on the labels alone",
         title="{network}",
         trains=GNN,
-        report_place=7,
+        report_place=12,
         fit_place=4,
     ),
     "fcn": Method(
@@ -86,7 +86,7 @@ METHODS: dict[str, Method] = {
         title="{fcn}",
         trains=FCN,
         predictor=FCN,
-        report_place=4,
+        report_place=9,
         fit_place=3,
     ),
     "self-training": Method(
@@ -94,14 +94,14 @@ METHODS: dict[str, Method] = {
         title="{network} (self-training)",
         trains=GNN,
         predicts_targets=True,
-        report_place=8,
+        report_place=13,
     ),
     "fcn-self-training": Method(
         about="the FCN on the labels and on targets that the GNN predicts",
         title="{fcn} (self-training)",
         trains=FCN,
         predicts_targets=True,
-        report_place=5,
+        report_place=10,
     ),
     "fcn-mixup": Method(
         about="the FCN by manifold mixup: GraphMix without the GNN's steps",
@@ -110,7 +110,7 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=6,
+        report_place=11,
     ),
     STEADY: Method(
         about="the GNN on labels and confident targets, the FCN by mixup of the labels, in one step",
@@ -127,7 +127,7 @@ METHODS: dict[str, Method] = {
             KEPT: 5,
         },
         enough_epochs=200,
-        report_place=10,
+        report_place=15,
         fit_place=5,
     ),
     "label-propagation": Method(
@@ -144,18 +144,53 @@ METHODS: dict[str, Method] = {
         report_place=1,
         for_fits=False,
     ),
+    "manireg": Method(
+        about="no network: least squares on the features, smooth along the edges (Laplacian-regularised)",
+        title="ManiReg",
+        trains=NOTHING,
+        report_place=2,
+        for_fits=False,
+    ),
+    "ica": Method(
+        about="no network: a logistic regression on the features and the neighbours' classes, iterated",
+        title="ICA",
+        trains=NOTHING,
+        report_place=3,
+        for_fits=False,
+    ),
+    "semiemb": Method(
+        about="a network of its own, on the features: its hidden layer embeds neighbours alike",
+        title="SemiEmb",
+        trains=NOTHING,
+        report_place=4,
+        for_fits=False,
+    ),
+    "planetoid": Method(
+        about="a network of its own: embeddings of the nodes that predict walks and labels, and the features",
+        title="Planetoid",
+        trains=NOTHING,
+        report_place=5,
+        for_fits=False,
+    ),
+    "planetoid-inductive": Method(
+        about="the same with embeddings computed from the features, so that they exist for new nodes too",
+        title="Planetoid (inductive)",
+        trains=NOTHING,
+        report_place=6,
+        for_fits=False,
+    ),
     "logistic-regression": Method(
         about="no network: a logistic regression on the features of a node and their means over neighbours",
         title="Logistic regression",
         trains=NOTHING,
-        report_place=2,
+        report_place=7,
         fit_place=1,
     ),
     "random-forest": Method(
         about="no network: a forest of randomised trees on the features of a node and their means over neighbours",
         title="Random forest",
         trains=NOTHING,
-        report_place=3,
+        report_place=8,
         fit_place=2,
     ),
 }

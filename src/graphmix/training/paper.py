@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from graphmix.training.methods import KEPT, METHODS
+from graphmix.training.network_papers import NETWORK_SETTINGS
 
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
 READINGS: dict[str, dict[str, Any]] = {
@@ -51,6 +52,8 @@ SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     ("bitcoin-otc", None): _BITCOIN,
     (None, "gat"): {"hidden": 8, "learning_rate": 0.005, "hidden_dropout": 0.5},
     ("pubmed", "gat"): {"alpha": 0.1, "input_dropout": 0.2, "hidden_dropout": 0.2, "attention_dropout": 0.2},
+    # Networks that the paper does not train have the settings of their own papers.
+    **NETWORK_SETTINGS,
 }
 # Where γ's ramp begins and ends, as shares of the epochs: 500 and 1,000 of 2,000, unless the appendix says otherwise.
 USUAL_RAMP = (Fraction(1, 4), Fraction(1, 2))

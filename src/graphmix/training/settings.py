@@ -111,8 +111,9 @@ def setting(default: Any, *, help: str, kind: type | None = None, **rules: Any) 
 
 
 def settings_of(config: Any) -> dict[str, Setting]:
-    """Return the settings of a dataclass or of an object of it by name, in the order of its fields."""
-    return {field.name: field.metadata[_KEY] for field in dataclasses.fields(config)}
+    """Return the settings of a dataclass or of an object of it by name: by groups, and in the order of its fields."""
+    found: dict[str, Setting] = {field.name: field.metadata[_KEY] for field in dataclasses.fields(config)}
+    return dict(sorted(found.items(), key=lambda each: GROUPS.index(each[1].group)))
 
 
 def parameters(config: Any, *names: str) -> Iterator[Parameter]:

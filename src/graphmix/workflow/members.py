@@ -23,6 +23,9 @@ from graphmix.training.loop import predict_proba
 from graphmix.training.methods import METHODS
 from graphmix.workflow.options import check_methods
 
+# Up to this many weights of one trial, drawing them takes a few hundredths of a second.
+_FEW_WEIGHTS = 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class Member:
@@ -123,11 +126,15 @@ class Member:
         if not trials or any(found != (self.config.trials,) for found in trials):
             raise DataError(f"the weights are not those of {self.config.trials:,} trials")
         sizes = (graph.num_features, self.config.hidden, graph.num_classes)
-        # The meta device has shapes and no values.
-        streams = Streams.from_seeds(range(self.config.trials), "meta")
+        options = self.config.options()
         network = BACKBONES[self.config.backbone]
-        drawn = network.create(streams, sizes, bias=self.config.bias, **self.config.options())
-        return {name: tuple(weight.shape) for name, weight in drawn.weights.items()}
+        found = network.footprint(graph, self.config.hidden, graph.num_classes, **options)
+        count = (graph.num_features + found.logits_width) * found.hidden_width + found.inner_weights
+        # The meta device has shapes and no values, whatever a damaged file says they are. But to compute on it torch
+        # imports its compiler, which takes longer than to draw the weights of a small network.
+        streams = Streams.from_seeds([0], "cpu" if count <= _FEW_WEIGHTS else "meta")
+        drawn = network.create(streams, sizes, bias=self.config.bias, **options)
+        return {name: (self.config.trials, *weight.shape[1:]) for name, weight in drawn.weights.items()}
 
 
 def pack_members(members: tuple[Member, ...]) -> dict[str, Tensor]:
