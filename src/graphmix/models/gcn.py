@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, linear, two_layers_of
 from graphmix.sparse import SparseMatrix, fuses, matmul, per_trial, two_layers
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -18,15 +18,7 @@ class GCN(Backbone):
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases, if asked for, start at zero."""
-        features, hidden, classes = sizes
-        noise = streams.at(Purpose.WEIGHTS)
-        weights = {
-            "conv1.weight": glorot(noise, features, hidden),
-            "conv2.weight": glorot(noise, hidden, classes),
-        }
-        if bias:
-            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
-        return cls(weights, **options)
+        return cls(two_layers_of(streams.at(Purpose.WEIGHTS), sizes, bias=bias), **options)
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(Â X W₁): `[trials, nodes, hidden]`."""
