@@ -3,10 +3,11 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
-from graphmix.native import native
+from graphmix.native import Kernel, native
 from graphmix.streams import Purpose, Streams
 
 numba = pytest.importorskip("numba")
@@ -33,6 +34,21 @@ def test_without_numba_there_are_no_kernels(monkeypatch):
 def test_without_its_compiler_there_are_no_kernels(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert native(MODULE) is None
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch):
+    def fill(out):
+        out[:] = 3
+
+    kernel = Kernel(fill)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kernel, "_compiled", full)
+    out = np.zeros(2)
+    kernel(out)
+    assert out.tolist() == [3, 3]
 
 
 def test_small_graphs_do_not_wait_for_numba():

@@ -1,13 +1,13 @@
 """The random words of `streams` on the CPU in one loop, compiled by numba on first use: the same bits."""
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 
+from graphmix.native import Kernel
+
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def draw_words(keys: Tensor, place: int, count: int) -> Tensor:
@@ -27,7 +27,4 @@ def _fill(states, out):  # type: ignore[no-untyped-def]
             out[trial, position] = word ^ (word >> _SHIFTS[2])
 
 
-try:
-    _kernel = numba.njit(_fill, cache=True, **_OPTIONS)
-except RuntimeError:  # neither the package's folder nor the user's cache can be written
-    _kernel = numba.njit(_fill, **_OPTIONS)
+_kernel = Kernel(_fill)

@@ -64,7 +64,7 @@ def test_out_of_memory_says_what_would_help_in_that_command(monkeypatch, capsys,
 
 
 def test_ctrl_c_ends_with_its_exit_code_and_no_traceback(monkeypatch, capsys):
-    assert ended(monkeypatch, capsys, "train", raising=KeyboardInterrupt()) == (130, "")
+    assert ended(monkeypatch, capsys, "train", raising=KeyboardInterrupt()) == (130, "graphmix: interrupted")
 
 
 def test_a_bad_option_is_one_sentence(monkeypatch, capsys):

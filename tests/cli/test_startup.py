@@ -50,6 +50,20 @@ typer.core.TyperCommand.parse_args = parse_args
 runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
 """
 
+# Press Ctrl-C when a command has begun, before it does anything that it could say more about.
+AS_IT_BEGINS = """
+import os, runpy, signal
+import typer.core
+
+def invoke(self, ctx):
+    os.kill(os.getpid(), signal.SIGINT)
+    return begin(self, ctx)
+
+begin = typer.core.TyperCommand.invoke
+typer.core.TyperCommand.invoke = invoke
+runpy.run_module("graphmix", run_name="__main__", alter_sys=True)
+"""
+
 # Run the command, and press Ctrl-C some time after its own first import.
 AFTER_SECONDS = """
 import os, runpy, signal, sys, threading
@@ -174,6 +188,11 @@ def test_ctrl_c_while_modules_are_imported_prints_no_traceback(tmp_path, module)
 
 def test_ctrl_c_in_a_callback_of_an_import_ends_the_command(tmp_path):
     result = run(IN_A_CALLBACK, "data", "list", cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", SAID)
+
+
+def test_ctrl_c_as_a_command_begins_says_so(tmp_path):
+    result = run(AS_IT_BEGINS, "data", "list", cwd=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (130, "", SAID)
 
 

@@ -52,6 +52,28 @@ def test_a_trial_in_a_batch_predicts_what_it_predicts_alone(graph):
     assert torch.equal(both[5:], alone)
 
 
+def test_a_subclass_predicts_by_its_own_layers(graph):
+    class Silent(GCN):
+        def encode(self, x, graph, noise=None):
+            return 0 * super().encode(x, graph, noise)
+
+    model = Silent.create(Streams.from_seeds([4, 9]), (FEATURES, 16, 3))
+    with torch.no_grad():
+        assert not logits_of(model, graph, 0).any()
+
+
+@pytest.mark.parametrize("default", [torch.float32, torch.float64])
+def test_torch_s_default_type_does_not_matter(graph, default):
+    model = GCN.create(Streams.from_seeds([4, 9]), (FEATURES, 16, 3))
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        with torch.no_grad():
+            assert logits_of(model, graph, 5).dtype == torch.float32
+    finally:
+        torch.set_default_dtype(before)
+
+
 def test_more_classes_than_hidden_units(graph):
     model = GCN.create(Streams.from_seeds([0]), (FEATURES, 4, 9), bias=True)
     first, second = model.weights["conv1.weight"][0], model.weights["conv2.weight"][0]

@@ -103,6 +103,7 @@ def test_a_blank_row_between_others_is_a_row(table):
     [
         ("a,b,\n1,2,\n3,4,5\n", "table.csv: column 3 has no name; name it"),
         (",\n1,2\n", "table.csv: column 1 has no name"),
+        ("a,b,\n1,2\n", "table.csv line 2 has 2 cells, but the header has 3, the last without a name"),
         ("a,b\n,\n,\n", "table.csv has a header but no rows$"),
         ("", "table.csv is empty$"),
         ("\n\n", "table.csv is empty$"),

@@ -1,5 +1,7 @@
 """The plan of a fit: who is tried, in which order, with which hyperparameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -48,6 +50,8 @@ def test_with_many_features_the_gcn_is_left_out_unless_named():
     wide = graph(nodes=1200, features=900)
     assert "graphmix-steady-gcn" not in [each.name for each in make_plan(wide, fit_methods(), {})]
     assert "graphmix-steady-gcn" in [each.name for each in make_plan(wide, fit_methods(), {"backbone": "gcn"})]
+    mostly_zero = replace(wide, x=wide.x * (wide.x > 2))
+    assert "graphmix-steady-gcn" in [each.name for each in make_plan(mostly_zero, fit_methods(), {})]
     (alone,) = make_plan(wide, ("graphmix-steady",), {"backbone": "gcn"})
     assert alone.config.backbone == "gcn"
 

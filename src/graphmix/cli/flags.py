@@ -6,10 +6,11 @@ from collections.abc import Collection
 from contextvars import ContextVar
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 from graphmix.cli.environment import require_current_folder
-from graphmix.cli.interrupts import command_begins
+from graphmix.cli.interrupts import command_begins, command_ends
 
 # The values `{'zip code': 'category'}` and `['zip code']`: a column with its kind, and a column.
 _COLUMN = re.compile(r"""\{(['"])(?P<name>.*)\1: '(?P<kind>\w+)'\}|\[(['"])(?P<alone>.*)\4\]""")
@@ -79,5 +80,11 @@ class Command(TyperCommand):
         _options.set(frozenset(flag for param in self.params for flag in (*param.opts, *param.secondary_opts)))
         _running.set(str(ctx.info_name))
         require_current_folder()
-        command_begins()
-        return super().invoke(ctx)
+        try:
+            command_begins()
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            # Typer would turn it into an exit code without a word.
+            raise typer.Abort from error
+        finally:
+            command_ends()

@@ -125,7 +125,7 @@ def _warn_of_unused(method: str, given: dict[str, Any]) -> None:
     unused = [name for name, value in given.items() if value is not None and name not in ("method", "trials", "seed")]
     if unused:
         named = ", ".join(f"`{name}`" for name in unused)
-        say(f"graphmix: {named} changes nothing: {method} uses `trials` and `seed` only")
+        say(f"graphmix: {named} {'has' if len(unused) == 1 else 'have'} no effect with the baseline {method}")
 
 
 def _run_baseline(

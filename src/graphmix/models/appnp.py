@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, linear, two_layers_of
 from graphmix.sparse import Chain, SparseMatrix, dropout_matmul, matmul, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -37,15 +37,7 @@ class APPNP(Backbone):
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases, if asked for, start at zero."""
-        features, hidden, classes = sizes
-        noise = streams.at(Purpose.WEIGHTS)
-        weights = {
-            "conv1.weight": glorot(noise, features, hidden),
-            "conv2.weight": glorot(noise, hidden, classes),
-        }
-        if bias:
-            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
-        return cls(weights, **options)
+        return cls(two_layers_of(streams.at(Purpose.WEIGHTS), sizes, bias=bias), **options)
 
     @classmethod
     def footprint(cls, graph: GraphSizes, hidden: int, classes: int, **options: Any) -> Footprint:

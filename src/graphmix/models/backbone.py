@@ -239,3 +239,12 @@ def glorot(noise: Noise, fan_in: int, fan_out: int) -> Tensor:
 def zeros(noise: Noise, width: int) -> Tensor:
     """Start biases at zero: `[trials, 1, width]`."""
     return torch.zeros(noise.keys.shape[0], 1, width, device=noise.keys.device, requires_grad=True)
+
+
+def two_layers_of(noise: Noise, sizes: tuple[int, int, int], *, bias: bool) -> dict[str, Tensor]:
+    """Draw Glorot weights of two layers by name, for (features, hidden units, classes); biases start at zero."""
+    features, hidden, classes = sizes
+    weights = {"conv1.weight": glorot(noise, features, hidden), "conv2.weight": glorot(noise, hidden, classes)}
+    if bias:
+        weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
+    return weights

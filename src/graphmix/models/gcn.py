@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, linear, two_layers_of
 from graphmix.sparse import SparseMatrix, fuses, matmul, mean_predictions, per_trial, two_layers
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -19,15 +19,7 @@ class GCN(Backbone):
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases, if asked for, start at zero."""
-        features, hidden, classes = sizes
-        noise = streams.at(Purpose.WEIGHTS)
-        weights = {
-            "conv1.weight": glorot(noise, features, hidden),
-            "conv2.weight": glorot(noise, hidden, classes),
-        }
-        if bias:
-            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
-        return cls(weights, **options)
+        return cls(two_layers_of(streams.at(Purpose.WEIGHTS), sizes, bias=bias), **options)
 
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(Â X W₁): `[trials, nodes, hidden]`."""
@@ -59,6 +51,8 @@ class GCN(Backbone):
         return two_layers(x, graph.propagation, first, second, keep)
 
     def _predicts_in_one_pass(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None) -> bool:
+        if type(self) is not GCN:  # a subclass may have other layers
+            return False
         first, second = (self.weights[f"{layer}.weight"] for layer in ("conv1", "conv2"))
         if torch.is_grad_enabled() or not fuses(x, graph.propagation, first.shape[2]):
             return False
@@ -71,7 +65,7 @@ class GCN(Backbone):
         self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise, index: Tensor
     ) -> Tensor | None:
         """Average probabilities by fused kernels, on CUDA, if features and graph are sparse matrices."""
-        if self.hidden_dropout > 0 or self.input_dropout == 0:
+        if type(self) is not GCN or self.hidden_dropout > 0 or self.input_dropout == 0:
             return None
         names = ("conv1.weight", "conv2.weight", "conv1.bias", "conv2.bias")
         return mean_predictions(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, linear, two_layers_of
 from graphmix.sparse import SparseMatrix, per_trial, sum_of_powers
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -33,14 +33,8 @@ class GPR(Backbone):
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; those of the hops start as PageRank's, biases at zero."""
-        features, hidden, classes = sizes
         noise = streams.at(Purpose.WEIGHTS)
-        weights = {
-            "conv1.weight": glorot(noise, features, hidden),
-            "conv2.weight": glorot(noise, hidden, classes),
-        }
-        if bias:
-            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
+        weights = two_layers_of(noise, sizes, bias=bias)
         model = cls(weights, **options)
         start = page_rank(model.hops, model.teleport).to(noise.keys.device)
         return replace(model, weights=weights | {_HOPS: start.repeat(noise.keys.shape[0], 1).requires_grad_()})

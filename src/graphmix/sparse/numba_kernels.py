@@ -6,31 +6,27 @@ kernel releases Python's lock and starts no threads: batches of trials run side 
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numba
 import numpy as np
 
+from graphmix.native import Kernel
 from graphmix.sparse.vectors import add_product, at, load, lowest_bit, store, zeros
 
 LEAST = 8  # the lanes of the smallest vector
 _ALL, _NONE, _ONE = np.uint64(2**64 - 1), np.uint64(0), np.uint64(1)
 _ZERO, _UNIT = np.float32(0), np.float32(1)
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 Build = Callable[..., Callable[..., None]]
 
 
 @cache
-def compiled(build: Build, *constants: int) -> Any:
+def compiled(build: Build, *constants: int) -> Kernel:
     """Return a kernel for some constants, mostly how many lanes its vectors have and whether the last is partial.
 
     The constants are all that a kernel takes from the function around it: by them numba finds it in its cache.
     """
-    try:
-        return numba.njit(build(*constants), cache=True, **_OPTIONS)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(build(*constants), **_OPTIONS)
+    return Kernel(build(*constants))
 
 
 # Of a partial vector only some lanes belong to the row. The end of an array cuts off those that are past it. Elsewhere

@@ -29,6 +29,8 @@ from graphmix.sparse.numba_kernels import (
 
 # The lanes of the vectors, and so the columns of an operand that one pass over the non-zeros serves.
 _LANES = (32, 16, LEAST)
+# Whatever torch's defaults are.
+_KIND: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
 _TOGETHER = 5  # the masks of a trial that go through two layers together
 
 Layer = tuple[Tensor, Tensor | None]
@@ -48,7 +50,7 @@ def product(matrix: SparseMatrix, dense: Tensor, words: Tensor | None = None, sc
     """
     trials, columns, width = dense.shape
     blocks = trials if words is None else words.shape[0]
-    out = torch.empty(blocks, matrix.shape[0], width)
+    out = torch.empty(blocks, matrix.shape[0], width, **_KIND)
     operand, result = _flat(dense), _flat(out)
     # Lanes past the end of a row are written too, so the vector that has some comes before those of the next row.
     for first, lanes in reversed(_vectors(width)):
@@ -78,7 +80,7 @@ def transposed_product(matrix: SparseMatrix, grad: Tensor, words: Tensor | None 
         `[blocks, columns, width]`.
     """
     blocks, _, width = grad.shape
-    out = torch.zeros(blocks, matrix.shape[1], _wide(width))
+    out = torch.zeros(blocks, matrix.shape[1], _wide(width), **_KIND)
     operand, result = _flat(grad), _flat(out)
     for first, lanes in _vectors(width):
         sizes = (blocks, matrix.shape[1], width, out.shape[2], first)
@@ -93,7 +95,7 @@ def transposed_product(matrix: SparseMatrix, grad: Tensor, words: Tensor | None 
 def per_trial(values: Tensor, weight: Tensor) -> Tensor:
     """Multiply values `[trials * copies, rows, columns]` with weights `[trials, columns, width]`."""
     width = weight.shape[2]
-    out = torch.empty(*values.shape[:2], width)
+    out = torch.empty(*values.shape[:2], width, **_KIND)
     padded = weight.detach().new_zeros(*weight.shape[:2], _wide(width))
     padded[..., :width] = weight.detach()
     _small(small_product, (_flat(values), _flat(padded), _flat(out)), values.shape, weight.shape)
@@ -102,7 +104,7 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
 
 def per_trial_weights(values: Tensor, grad: Tensor, shape: torch.Size) -> Tensor:
     """Return the gradient of the weights in `per_trial`, of this shape, from that of its result."""
-    out = torch.empty(*shape[:2], _wide(shape[2]))
+    out = torch.empty(*shape[:2], _wide(shape[2]), **_KIND)
     _small(outer_sum, (_flat(values), _flat(grad), _flat(out)), values.shape, shape)
     return _narrow(out, shape[2])
 
@@ -124,7 +126,7 @@ def two_layers(
     classes, copies = second.shape[2], 1 if words is None else words.shape[0] // trials
     wide, narrow = vector_of(hidden), vector_of(classes)
     weights = _whole(layers[0], wide), _whole(layers[1], narrow)
-    out = torch.empty(trials * copies, x.shape[0], classes)
+    out = torch.empty(trials * copies, x.shape[0], classes, **_KIND)
     if words is not None and copies % _TOGETHER == 0:
         masks = words.contiguous().view(torch.uint8).numpy(), np.float32(scale)
         parts = tuple((_flat(weight), _flat(bias)) for weight, bias in weights)

@@ -28,6 +28,8 @@ except ImportError:  # Triton ships with CUDA builds of torch only
 
 # From this many entries on, native kernels are worth the time that loading them takes, and a first time compiling them.
 _MANY = 2**13
+# Up to so many columns of a result the native dense product is faster than torch's, which works in blocks.
+_NARROW = 16
 
 
 def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
@@ -80,7 +82,7 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
     Returns:
         `[trials * copies, nodes, width]`.
     """
-    if values[0].numel() >= _MANY and _numba_ops(values) is not None:
+    if values[0].numel() >= _MANY and weight.shape[2] <= _NARROW and _numba_ops(values) is not None:
         result: Tensor = _PerTrial.apply(values, weight)
         return result
     trials, columns, width = weight.shape

@@ -195,7 +195,10 @@ def _ragged(text: CheckedText, row: Any, layout: Layout) -> str:
     first = row.text.encode(UTF8).splitlines()[0] if row.text else b""
     line = text.find_line(row.number, first)
     where = f"line {line}" if line is not None else f"row {row.number - 1}"
-    fault = f"has {counted(row.actual_columns, 'cell')}, but the header names {row.expected_columns}"
+    expected = f"names {row.expected_columns}"
+    if layout.unnamed:
+        expected = f"has {row.expected_columns}, the last without a name"
+    fault = f"has {counted(row.actual_columns, 'cell')}, but the header {expected}"
     hint = ""
     if breaks:
         hint = f"; a quote on it is closed only {counted(breaks, 'line')} below"

@@ -86,7 +86,7 @@ def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any])
         ConfigError: a hyperparameter is invalid, or the network does not use the graph's edge weights.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    entries = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else graph.x.numel()
+    entries = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else int(graph.x.count_nonzero())
     left_out = {"gcn"} if entries > _MANY_ENTRIES else set()
     asked = given.pop("backbone", AUTO)
     first = AUTO_BACKBONES[0] if asked == AUTO else asked
