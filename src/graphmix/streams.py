@@ -46,6 +46,7 @@ class Purpose(enum.IntEnum):
     MIXING_LABELED = 5
     MIXING_UNLABELED = 6
     UNLABELED_SUBSET = 7
+    RANDOM_PROPAGATION = 8
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Noise:
     def words(self, count: int) -> Tensor:
         """Draw words of 64 random bits: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, (int(self.purpose) << 60) + self._draws, self.epoch, count)
+        return _draw_words(self.keys, _place(self.purpose) + self._draws, self.epoch, count)
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
@@ -144,6 +145,12 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
     while not digits[-1]:
         digits.pop()
     return digits, numerator / 2**RATE_BITS
+
+
+def _place(purpose: int) -> int:
+    # The lowest 48 bits belong to the epoch and the draw, the highest is a sign. There are 3 bits from bit 60 for the
+    # first eight purposes, and for all others 10 bits below those.
+    return ((purpose & 7) << 60) + ((purpose >> 3) << 50)
 
 
 def _draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:

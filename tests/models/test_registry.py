@@ -11,7 +11,7 @@ import torch
 
 import graphmix.models
 from graphmix import Config, Graph, Streams
-from graphmix.models import BACKBONES, GAT, GCN, GPR, SAGE, Backbone, GraphUNet, Wrapped, wrap
+from graphmix.models import BACKBONES, GAT, GCN, GPR, SAGE, Backbone, Grand, GraphUNet, Wrapped, wrap
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.streams import Purpose
 
@@ -25,9 +25,10 @@ def test_every_name_has_its_class():
         "unet": GraphUNet,
         "gpr": GPR,
         "sage": SAGE,
+        "grand": Grand,
         CUSTOM: Wrapped,
     }
-    assert dict(BACKBONES) == {"gcn": GCN, "gat": GAT, "unet": GraphUNet, "gpr": GPR, "sage": SAGE}
+    assert dict(BACKBONES) == {"gcn": GCN, "gat": GAT, "unet": GraphUNet, "gpr": GPR, "sage": SAGE, "grand": Grand}
     assert "gat" in BACKBONES
     assert CUSTOM not in BACKBONES
     with pytest.raises(KeyError):
@@ -80,7 +81,7 @@ def test_the_registry_needs_no_torch():
         "print(*graphmix.models.BACKBONES, check_ratios([0.5]), 'wrap' in dir(graphmix.models))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["gcn", "gat", "unet", "gpr", "sage", "(0.5,)", "True"]
+    assert done.stdout.split() == ["gcn", "gat", "unet", "gpr", "sage", "grand", "(0.5,)", "True"]
 
 
 def test_the_package_exports_what_it_lists():

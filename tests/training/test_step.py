@@ -358,5 +358,5 @@ def test_the_ablations_switches_change_the_terms_they_name(mixup, targets, monke
 def test_networks_that_do_not_heed_edge_weights_are_not_given_any(backbone):
     graph, split = synthetic(nodes=120, features=60, labels_per_class=4, seed=3)
     weighed = Graph.build(graph.x, graph.edge_index, graph.y, weights=torch.ones(graph.edge_index.shape[1]))
-    with pytest.raises(ConfigError, match=f"edge weights .* gcn, gpr and sage only, not by {backbone}"):
+    with pytest.raises(ConfigError, match=f"edge weights .* gcn, gpr, sage and grand only, not by {backbone}"):
         Task.build(weighed, split, Config(backbone=backbone, trials=1))

@@ -30,7 +30,7 @@ from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
-from graphmix.training.expectations import few_epochs
+from graphmix.training.expectations import few_epochs, without_effect
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
 
@@ -94,8 +94,8 @@ def train(
         results = _run_baseline(method, graph, masks, config, folder)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
-        note = None if given["epochs"] is None else few_epochs(config)
-        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, note=note)
+        notes = [None if given["epochs"] is None else few_epochs(config), without_effect(config, given)]
+        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
         results = run.results
         keep_details(run, graph, masks, write_page)
         warn_of_divergence(results)
@@ -109,6 +109,13 @@ def train(
         tell(f"Run written to {folder}")
     if write_page:
         write_report(folder, quiet=as_json)
+
+
+def methods_table() -> str:
+    """The methods and what each trains, a paragraph each, for the help."""
+    # An epilog's paragraphs stand in lines of their own.
+    lines = [f"{name}: {method.about}." for name, method in METHODS.items()]
+    return "\n\n".join(["Methods:", *lines])
 
 
 def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
@@ -132,17 +139,24 @@ def _run_baseline(method: str, graph: "Graph", split: "Split", config: Config, f
 
 
 def _run_network(
-    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, note: str | None
+    graph: "Graph",
+    split: "Split",
+    config: Config,
+    folder: Path,
+    *,
+    device: str,
+    chunk: int | None,
+    notes: list[str | None],
 ) -> "Run":
     from graphmix.storage import runs as engine
 
     label = f"{config.method} on {graph.name}"
-    notes = [] if note is None else [note]
+    told = [note for note in notes if note is not None]
 
     def watch(step: "Progress") -> None:
         # Not before the first epoch: until then a run may still be refused, which takes one sentence.
-        while notes:
-            say(f"graphmix: {notes.pop()}")
+        while told:
+            say(f"graphmix: {told.pop(0)}")
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from graphmix.models.gat import GAT
     from graphmix.models.gcn import GCN
     from graphmix.models.gpr import GPR
+    from graphmix.models.grand import Grand
     from graphmix.models.sage import SAGE
     from graphmix.models.unet import GraphUNet
     from graphmix.models.wrapped import Wrapped, wrap
 
-__all__ = ["BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
+__all__ = ["BACKBONES", "GAT", "GCN", "GPR", "SAGE", "Backbone", "Grand", "GraphLike", "GraphUNet", "Wrapped", "wrap"]
 
 __getattr__, __dir__ = attach(
     __name__,
@@ -23,6 +24,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.gat": "GAT",
         "graphmix.models.gcn": "GCN",
         "graphmix.models.gpr": "GPR",
+        "graphmix.models.grand": "Grand",
         "graphmix.models.sage": "SAGE",
         "graphmix.models.unet": "GraphUNet",
         "graphmix.models.wrapped": "Wrapped wrap",

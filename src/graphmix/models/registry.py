@@ -75,6 +75,14 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=_DROPOUT,
         uses_edge_weights=True,
     ),
+    "grand": NetworkInfo(
+        title="GRAND",
+        fcn_title="FCN of GRAND",
+        module="graphmix.models.grand",
+        class_name="Grand",
+        options=(*_DROPOUT, "hops", "node_dropout", "batch_norm"),
+        uses_edge_weights=True,
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",

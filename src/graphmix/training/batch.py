@@ -11,6 +11,7 @@ from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
 from graphmix.training.config import Config
 from graphmix.training.history import Best
+from graphmix.training.rules.rule import descend, make_rule
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
 
@@ -33,6 +34,7 @@ class Batch:
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
         self._optimizer = build_optimizer(self._model, config)
+        self._rule = make_rule(self._model, task, config, self._streams)
         coins = flip_coins(config, self._streams, config.epochs)
         self._heads: list[int] = coins.sum(dim=1).tolist()
         self._order = heads_first(coins)
@@ -54,7 +56,12 @@ class Batch:
         return self._model
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
-        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew."""
+        """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.
+
+        If the method brings its own rule, the first number is the phase of the rule.
+        """
+        if self._rule is not None:
+            return self._rule.phase(epoch), False, False
         needed = self._weight[epoch] > 0
         first = needed and (epoch == 0 or not self._weight[epoch - 1] > 0)
         return self._heads[epoch], needed, needed and (first or epoch % self._config.target_every == 0)
@@ -75,13 +82,13 @@ class Batch:
 
     def _step(self, heads: int, unsupervised: bool, refresh: bool) -> Tensor:
         """Update the weights once; return each trial's loss `[trials]`."""
+        if self._rule is not None:
+            return self._rule.update(heads, self._epoch, self._optimizer)
         weight = self._weights[self._epoch] if unsupervised else None
         moment = Moment(self._epoch, weight, self._targets, refresh)
         order = self._order.index_select(0, self._epoch)[0]
         loss = divided_loss(self._model, self._task, self._config, self._streams, moment, (order, heads))
-        self._optimizer.zero_grad()
-        loss.sum().backward()
-        self._optimizer.step()
+        descend(self._optimizer, loss)
         return loss
 
     @torch.no_grad()
@@ -94,6 +101,9 @@ class Batch:
         ]
         if self._config.select_by == "accuracy":
             return val, val, test, losses
+        if self._config.select_by == "loss":
+            # From 0 to 1 like the other scores: the geometric mean of the labels' probabilities.
+            return (-losses[1]).exp(), val, test, losses
         nodes = self._task.val
         return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test, losses
 
@@ -120,11 +130,12 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
 
 def build_optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
     """Return Adam. Its updates are element-wise, so over stacked weights it is one Adam per trial."""
-    parameters: list[Any] = list(model.parameters())
+    parameters: list[Any] = [weight for weight in model.parameters() if weight.requires_grad]
     on_cuda = parameters[0].is_cuda
     if model.undecayed:
         undecayed = [model.weights[name] for name in model.undecayed]
-        decayed = [weight for name, weight in model.weights.items() if name not in model.undecayed]
+        named = [(name, weight) for name, weight in model.weights.items() if weight.requires_grad]
+        decayed = [weight for name, weight in named if name not in model.undecayed]
         parameters = [{"params": decayed}, {"params": undecayed, "weight_decay": 0.0}]
     optimizer = torch.optim.Adam(
         parameters,

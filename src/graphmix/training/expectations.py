@@ -1,7 +1,16 @@
 """Warnings about a config before training."""
 
-from graphmix.training.config import Config
+from collections.abc import Mapping
+from typing import Any
+
+from graphmix.models.registry import NETWORKS
+from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.methods import METHODS
+from graphmix.training.settings import METHOD, RULE
+
+# What every method and every network reads.
+_OF_ALL = ("method", "predictor", "reading", "select_by", "ties", "class_weight")
+_OF_NETWORKS = {name for info in NETWORKS.values() for name in info.options}
 
 
 def few_epochs(config: Config) -> str | None:
@@ -18,3 +27,21 @@ def few_epochs(config: Config) -> str | None:
         f"with `epochs` {config.epochs:,}, {config.method} trains on its own predictions from {start} on; if they are "
         f"still poor then, it can end below plain supervised training; {enough:,} epochs or more are safer"
     )
+
+
+def without_effect(config: Config, given: Mapping[str, Any]) -> str | None:
+    """Return a warning that names hyperparameters which were given but change nothing, else None.
+
+    Args:
+        config: the hyperparameters.
+        given: those that were asked for, by name; None for one that was not.
+    """
+    method = METHODS[config.method]
+    asked = [name for name in HYPERPARAMETERS if given.get(name) is not None]
+    idle = [name for name in asked if name in _OF_NETWORKS and name not in NETWORKS[config.backbone].options]
+    groups = (RULE,) if method.rule is None else (METHOD, RULE)
+    idle += [name for name in asked if HYPERPARAMETERS[name].group in groups and name not in (*method.uses, *_OF_ALL)]
+    if not idle:
+        return None
+    named = ", ".join(f"`{name}`" for name in idle)
+    return f"{named} {'has' if len(idle) == 1 else 'have'} no effect on {config.method} over {config.backbone}"

@@ -28,6 +28,11 @@ class Method:
         fit_place: its place among the methods that a fit tries unless told otherwise, cheap ones first; None if it is
             not one of them.
         for_fits: whether a fit can try it if asked to.
+        rule: the module and the class of its `Rule`, if it brings its own step; see `rules.rule`.
+        backbone: the network that it trains unless `Config.backbone` says otherwise.
+        uses: if it has a rule, the hyperparameters of methods that the rule reads.
+        passes: the hyperparameter that counts the passes whose gradients a step keeps; empty for one.
+        uses_edge_weights: whether it can be trained on a graph with edge weights.
     """
 
     about: str
@@ -43,6 +48,11 @@ class Method:
     report_place: int
     fit_place: int | None = None
     for_fits: bool = True
+    rule: tuple[str, str] | None = None
+    backbone: str = "gcn"
+    uses: tuple[str, ...] = ()
+    passes: str = ""
+    uses_edge_weights: bool = True
 
     @property
     def baseline(self) -> bool:
@@ -72,7 +82,7 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=9,
+        report_place=41,
     ),
     "supervised": Method(
         about="the GNN on the labels alone",
@@ -94,7 +104,7 @@ METHODS: dict[str, Method] = {
         title="{network} (self-training)",
         trains=GNN,
         predicts_targets=True,
-        report_place=8,
+        report_place=40,
     ),
     "fcn-self-training": Method(
         about="the FCN on the labels and on targets that the GNN predicts",
@@ -127,8 +137,20 @@ METHODS: dict[str, Method] = {
             KEPT: 5,
         },
         enough_epochs=200,
-        report_place=10,
+        report_place=42,
         fit_place=5,
+    ),
+    # The papers' hyperparameters by dataset are in rule_papers.py.
+    "grand": Method(
+        about="random propagation: several passes with nodes left out, which agree on all nodes (Feng et al., 2020)",
+        title="GRAND",
+        trains=GNN,
+        rule=("grand", "GrandRule"),
+        backbone="grand",
+        uses=("perturbations", "temperature", "gamma"),
+        passes="perturbations",
+        report_place=30,
+        for_fits=False,
     ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",

@@ -14,6 +14,7 @@ from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
+from graphmix.training.methods import METHODS
 from graphmix.training.reach import Reach
 
 
@@ -24,6 +25,8 @@ def prepare(graph: Graph, config: Config) -> Graph:
 
 def check_edge_weights(graph: Graph, config: Config) -> None:
     """Raise ConfigError if the graph has edge weights and the network, trained on the graph, does not use them."""
+    if graph.edge_weights is not None and not METHODS[config.method].uses_edge_weights:
+        raise ConfigError(f"{config.method} does not use edge weights; leave them out, or choose another `method`")
     if graph.edge_weights is None or not config.trains_gnn or NETWORKS[config.backbone].uses_edge_weights:
         return
     able = [name for name, info in NETWORKS.items() if info.uses_edge_weights]
@@ -179,6 +182,8 @@ def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:
 
 
 def _reach(graph: Graph, labeled: Picks, config: Config) -> Reach | None:
+    if METHODS[config.method].rule is not None:
+        return None
     if labeled.index.shape[0] > 1 or config.backbone == CUSTOM or not config.trains_gnn:
         return None
     if not backbone_class(config.backbone).reads_hops or config.hidden_dropout > 0:

@@ -1,0 +1,50 @@
+"""What the papers of training rules set, by dataset: data, no code but one look-up.
+
+How long they train is left to us: runs here end after a fixed number of epochs, and the best one is chosen.
+docs/design/0020-rules.md says what each paper leaves open.
+"""
+
+from typing import Any
+
+# A rule's own settings on any dataset, then those on one; the last entry that applies wins.
+RULES: dict[tuple[str | None, str], dict[str, Any]] = {
+    # Feng et al. (2020), the released scripts run100_*.sh, which have the values of the appendix.
+    (None, "grand"): {
+        "epochs": 1000,
+        "hidden": 32,
+        "bias": True,
+        "hidden_dropout": 0.5,
+        "hops": 8,
+        "perturbations": 4,
+        "temperature": 0.5,
+        "gamma": 1.0,
+        "select_by": "loss",
+    },
+    ("citeseer", "grand"): {
+        "hops": 2,
+        "perturbations": 2,
+        "temperature": 0.3,
+        "gamma": 0.7,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.2,
+    },
+    ("pubmed", "grand"): {
+        "epochs": 500,
+        "learning_rate": 0.2,
+        "hops": 5,
+        "temperature": 0.2,
+        "input_dropout": 0.6,
+        "hidden_dropout": 0.8,
+        "batch_norm": True,
+    },
+}
+
+
+def rule_settings(dataset: str, method: str) -> dict[str, Any]:
+    """Return what a rule's paper sets on a dataset; empty for a method without a rule.
+
+    Example:
+        >>> rule_settings("citeseer", "grand")["hops"]
+        2
+    """
+    return RULES.get((None, method), {}) | RULES.get((dataset, method), {})
