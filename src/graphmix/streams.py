@@ -47,6 +47,7 @@ class Purpose(enum.IntEnum):
     MIXING_UNLABELED = 6
     UNLABELED_SUBSET = 7
     RANDOM_PROPAGATION = 8
+    EDGE_DROPOUT = 9
 
 
 @dataclass(frozen=True)

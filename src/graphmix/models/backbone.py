@@ -91,7 +91,8 @@ class Backbone(abc.ABC):
         undecayed: names of weights without weight decay.
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
-            so that a rectangular one, from the nodes that matter to those that depend on them, will do.
+            so that a rectangular one, from the nodes that matter to those that depend on them, will do, and so will
+            one with other edges in every trial.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, glorot, linear, zeros
-from graphmix.sparse import SparseMatrix, matmul, mean_predictions, per_trial
+from graphmix.sparse import SparseMatrix, mean_predictions, per_trial, propagate
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -51,5 +51,5 @@ class GCN(Backbone):
 
     def _convolve(self, mapped: Tensor, graph: GraphLike, bias: str) -> Tensor:
         propagation = graph.propagation
-        gathered = mapped if propagation is None else matmul(propagation, mapped)
+        gathered = mapped if propagation is None else propagate(propagation, mapped)
         return add_bias(gathered, self.weights.get(bias))

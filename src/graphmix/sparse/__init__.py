@@ -6,12 +6,14 @@ from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
 from graphmix.sparse.picked import PickedRows, picked_dropout_matmul
 from graphmix.sparse.powers import sum_of_powers
+from graphmix.sparse.thinned import Thinned, propagate
 
 __all__ = [
     "Chain",
     "Neighbours",
     "PickedRows",
     "SparseMatrix",
+    "Thinned",
     "attend",
     "distinct_rows",
     "dropout",
@@ -20,6 +22,7 @@ __all__ = [
     "mean_predictions",
     "per_trial",
     "picked_dropout_matmul",
+    "propagate",
     "rows",
     "sum_of_powers",
 ]

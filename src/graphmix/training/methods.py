@@ -152,6 +152,15 @@ METHODS: dict[str, Method] = {
         report_place=30,
         for_fits=False,
     ),
+    "dropedge": Method(
+        about="the GNN on the labels, with other edges left out in every step (Rong et al., 2020)",
+        title="{network} (DropEdge)",
+        trains=GNN,
+        rule=("dropedge", "DropEdge"),
+        uses=("edge_dropout",),
+        report_place=31,
+        for_fits=False,
+    ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",
         title="Label propagation",

@@ -37,6 +37,22 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "hidden_dropout": 0.8,
         "batch_norm": True,
     },
+    # Rong et al. (2020), the released scripts semi-supervised/*_GCN.sh, of the GCN with two layers.
+    (None, "dropedge"): {
+        "epochs": 400,
+        "hidden": 128,
+        "bias": True,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.5,
+    },
+    ("cora", "dropedge"): {
+        "learning_rate": 0.007,
+        "weight_decay": 1e-5,
+        "edge_dropout": 0.6,
+        "hidden_dropout": 0.8,
+    },
+    ("citeseer", "dropedge"): {"edge_dropout": 0.8, "hidden_dropout": 0.3},
+    ("pubmed", "dropedge"): {"learning_rate": 0.003, "weight_decay": 5e-3, "edge_dropout": 0.3},
 }
 
 

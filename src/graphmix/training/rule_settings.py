@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from graphmix.errors import ConfigError
 from graphmix.training.methods import METHODS
-from graphmix.training.settings import NETWORK, setting
+from graphmix.training.settings import NETWORK, RULE, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,14 @@ class RuleSettings:
     )
     batch_norm: bool = setting(
         False, added=True, group=NETWORK, help="Whether a grand normalises its inputs and hidden states over the nodes"
+    )
+    edge_dropout: float = setting(
+        0.5,
+        at_least=0,
+        below=1,
+        added=True,
+        group=RULE,
+        help="Share of the entries of the adjacency matrix that dropedge leaves out of a step",
     )
 
     def check_rule(self, method: str, backbone: str, perturbations: int) -> None:
