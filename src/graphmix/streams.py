@@ -48,6 +48,9 @@ class Purpose(enum.IntEnum):
     UNLABELED_SUBSET = 7
     RANDOM_PROPAGATION = 8
     EDGE_DROPOUT = 9
+    PERTURBATION = 10
+    PERTURBED_DROPOUT = 11
+    FAR_NODES = 12
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
     }
     cases |= {f"released {name}": partial(run, backbone=name, reading="released") for name in BACKBONES}
     cases |= {
+        "bvat, sampled": partial(run, method="bvat", bvat_form="sampled", perturbed_nodes=3),
         "kept targets": partial(run, method="graphmix-steady", target_every=3),
         "released self-training": partial(run, method="self-training", reading="released"),
         "joint": partial(run, optimisation="joint", joint_weight=0.5),

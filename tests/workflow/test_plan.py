@@ -81,7 +81,7 @@ def test_given_hyperparameters_are_everybodys_and_none_is_not_given():
 
 def test_edge_weights_need_a_network_that_uses_them():
     weighted = graph(weights=np.linspace(1, 2, 30))
-    with pytest.raises(ConfigError, match="gcn, gpr and sage only, not by gat"):
+    with pytest.raises(ConfigError, match="gcn, gpr, sage and grand only, not by gat"):
         make_plan(weighted, CANDIDATES, {"backbone": "gat"})
     assert len(make_plan(weighted, CANDIDATES, {})) > len(CANDIDATES)
     # Methods without a network on the graph do not ask.

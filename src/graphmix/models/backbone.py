@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
+from graphmix.models.shifted import Shifted
 from graphmix.sparse import Chain, PickedRows, SparseMatrix, dropout, dropout_matmul, matmul, picked_dropout_matmul
 from graphmix.streams import Noise, Streams
 
@@ -93,6 +94,7 @@ class Backbone(abc.ABC):
         reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
             so that a rectangular one, from the nodes that matter to those that depend on them, will do, and so will
             one with other edges in every trial.
+        reads_x_once: whether `encode` reads the features in one `linear` with its first weight alone.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -102,6 +104,7 @@ class Backbone(abc.ABC):
     undecayed: ClassVar[tuple[str, ...]] = ()
     reads_rows: ClassVar[bool] = False
     reads_hops: ClassVar[bool] = False
+    reads_x_once: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5
@@ -178,8 +181,13 @@ class Backbone(abc.ABC):
         return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
-def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
-    """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy."""
+def linear(x: SparseMatrix | Tensor | Shifted, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
+    """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy.
+
+    A perturbation of the features is not dropped out.
+    """
+    if isinstance(x, Shifted):
+        return linear(x.x, weight, rate, noise) + x.shift(weight)
     if noise is None:
         return matmul(x, weight)
     if rate == 0:

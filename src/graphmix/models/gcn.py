@@ -14,6 +14,7 @@ class GCN(Backbone):
 
     reads_rows: ClassVar[bool] = True
     reads_hops: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:

@@ -125,8 +125,9 @@ def bytes_per_trial(graph: Graph, config: Config) -> int:
     features = 12 * _entries(graph, config)
     curves = 5 * config.epochs
     method = METHODS[config.method]
-    passes = getattr(config, method.passes) if method.passes else 1
-    return 4 * (weights + passes * (activations + features) + curves)
+    passes = getattr(config, method.passes) if isinstance(method.passes, str) else method.passes
+    written = method.written_out * graph.num_nodes * graph.num_features
+    return 4 * (weights + passes * (activations + features) + written + curves)
 
 
 def free_memory(device: torch.device) -> int:

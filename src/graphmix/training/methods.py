@@ -31,7 +31,8 @@ class Method:
         rule: the module and the class of its `Rule`, if it brings its own step; see `rules.rule`.
         backbone: the network that it trains unless `Config.backbone` says otherwise.
         uses: if it has a rule, the hyperparameters of methods that the rule reads.
-        passes: the hyperparameter that counts the passes whose gradients a step keeps; empty for one.
+        passes: how many passes there are whose gradients a step keeps, or the hyperparameter that counts them.
+        written_out: how many dense copies of the features a step writes out for each trial.
         uses_edge_weights: whether it can be trained on a graph with edge weights.
     """
 
@@ -51,7 +52,8 @@ class Method:
     rule: tuple[str, str] | None = None
     backbone: str = "gcn"
     uses: tuple[str, ...] = ()
-    passes: str = ""
+    passes: int | str = 1
+    written_out: int = 0
     uses_edge_weights: bool = True
 
     @property
@@ -73,6 +75,14 @@ class Method:
         """Return its defaults, given `Config.unlabeled`: targets of nodes that every step draws anew are not kept."""
         return {name: value for name, value in self.defaults.items() if name != KEPT or unlabeled == "all"}
 
+
+_ADVERSARIAL = (
+    "perturbation_size",
+    "perturbation_probe",
+    "power_iterations",
+    "adversarial_weight",
+    "entropy_weight",
+)
 
 METHODS: dict[str, Method] = {
     "graphmix": Method(
@@ -159,6 +169,28 @@ METHODS: dict[str, Method] = {
         rule=("dropedge", "DropEdge"),
         uses=("edge_dropout",),
         report_place=31,
+        for_fits=False,
+    ),
+    "vat": Method(
+        about="the GNN on the labels, its predictions smooth against the worst perturbation of each node "
+        "(Miyato et al., 2018)",
+        title="{network} (VAT)",
+        trains=GNN,
+        rule=("vat", "VAT"),
+        uses=_ADVERSARIAL,
+        passes=4,
+        report_place=32,
+        for_fits=False,
+    ),
+    "bvat": Method(
+        about="VAT with perturbations of nodes far apart, or of all nodes at once (Deng et al., 2019)",
+        title="{network} (BVAT)",
+        trains=GNN,
+        rule=("bvat", "BVAT"),
+        uses=(*_ADVERSARIAL, "bvat_form", "perturbed_nodes"),
+        passes=4,
+        written_out=6,
+        report_place=33,
         for_fits=False,
     ),
     "label-propagation": Method(

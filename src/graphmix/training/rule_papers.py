@@ -6,6 +6,7 @@ docs/design/0020-rules.md says what each paper leaves open.
 
 from typing import Any
 
+_PLAIN_GCN: dict[str, Any] = {"epochs": 400, "input_dropout": 0.0}
 # A rule's own settings on any dataset, then those on one; the last entry that applies wins.
 RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     # Feng et al. (2020), the released scripts run100_*.sh, which have the values of the appendix.
@@ -53,6 +54,19 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     },
     ("citeseer", "dropedge"): {"edge_dropout": 0.8, "hidden_dropout": 0.3},
     ("pubmed", "dropedge"): {"learning_rate": 0.003, "weight_decay": 5e-3, "edge_dropout": 0.3},
+    # Feng et al. (2019), the commands of GCN-VAT in the README of their code; on Pubmed as on Cora.
+    (None, "vat"): _PLAIN_GCN | {"perturbation_size": 0.01, "perturbation_probe": 1e-3, "adversarial_weight": 1.0},
+    ("citeseer", "vat"): {"perturbation_size": 0.05, "perturbation_probe": 1e-4, "adversarial_weight": 0.5},
+    # Deng et al. (2019), the defaults and comments of their code, of the optimised form; on Pubmed as on Cora.
+    (None, "bvat"): {
+        "epochs": 200,
+        "hidden_dropout": 0.5,
+        "perturbation_size": 0.03,
+        "perturbation_probe": 1e-6,
+        "adversarial_weight": 1.4,
+        "entropy_weight": 0.7,
+    },
+    ("citeseer", "bvat"): {"adversarial_weight": 0.8},
 }
 
 

@@ -25,6 +25,45 @@ class RuleSettings:
         group=RULE,
         help="Share of the entries of the adjacency matrix that dropedge leaves out of a step",
     )
+    perturbation_size: float = setting(
+        0.03,
+        symbol="ε",
+        above=0,
+        added=True,
+        group=RULE,
+        help="Length of the perturbation of a node's features in vat, graphvat and the sampled form of bvat",
+    )
+    perturbation_probe: float = setting(
+        1e-3,
+        symbol="ξ",
+        above=0,
+        added=True,
+        group=RULE,
+        help="Length of the random step by which these look for the worst direction",
+    )
+    power_iterations: int = setting(
+        1, at_least=1, at_most=1000, added=True, group=RULE, help="How often they look for it, from what they found"
+    )
+    adversarial_weight: float = setting(
+        1.0,
+        at_least=0,
+        added=True,
+        group=RULE,
+        help="Weight of the loss on perturbed features in vat, bvat and graphvat",
+    )
+    entropy_weight: float = setting(
+        0.0, at_least=0, added=True, group=RULE, help="Weight of the entropy of the predictions in vat and bvat"
+    )
+    bvat_form: str = setting(
+        "optimised",
+        choices=("optimised", "sampled"),
+        added=True,
+        group=RULE,
+        help="Whether bvat optimises perturbations of all nodes together, or samples nodes far from each other",
+    )
+    perturbed_nodes: int = setting(
+        100, at_least=1, added=True, group=RULE, help="Nodes that the sampled form of bvat draws in a step, at most"
+    )
 
     def check_rule(self, method: str, backbone: str, perturbations: int) -> None:
         """Raise ConfigError if a rule cannot train as asked."""

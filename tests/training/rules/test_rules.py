@@ -19,6 +19,8 @@ RULED = tuple(name for name, method in METHODS.items() if method.rule is not Non
 VARIANTS = {
     "grand, normalised": {"method": "grand", "batch_norm": True},
     "grand over gcn": {"method": "grand", "backbone": "gcn"},
+    "vat over gat": {"method": "vat", "backbone": "gat"},
+    "bvat, sampled": {"method": "bvat", "bvat_form": "sampled"},
 }
 CASES = {name: {"method": name} for name in RULED} | VARIANTS
 
