@@ -51,6 +51,8 @@ class Purpose(enum.IntEnum):
     PERTURBATION = 10
     PERTURBED_DROPOUT = 11
     FAR_NODES = 12
+    NEIGHBOURS = 13
+    GRAPH_DROPOUT = 14
 
 
 @dataclass(frozen=True)

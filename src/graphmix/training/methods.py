@@ -83,6 +83,7 @@ _ADVERSARIAL = (
     "adversarial_weight",
     "entropy_weight",
 )
+_OF_NEIGHBOURS = ("graph_perturbation_size", "graph_weight", "neighbour_draws")
 
 METHODS: dict[str, Method] = {
     "graphmix": Method(
@@ -192,6 +193,29 @@ METHODS: dict[str, Method] = {
         written_out=6,
         report_place=33,
         for_fits=False,
+    ),
+    "graphat": Method(
+        about="the GNN on the labels, its predictions close to the neighbours' under the worst perturbations "
+        "(Feng et al., 2019)",
+        title="{network} (GraphAT)",
+        trains=GNN,
+        rule=("graphat", "GraphAT"),
+        uses=_OF_NEIGHBOURS,
+        passes=3,
+        report_place=34,
+        for_fits=False,
+        uses_edge_weights=False,
+    ),
+    "graphvat": Method(
+        about="GraphAT and VAT in one loss (Feng et al., 2019)",
+        title="{network} (GraphVAT)",
+        trains=GNN,
+        rule=("graphat", "GraphVAT"),
+        uses=(*_OF_NEIGHBOURS, *_ADVERSARIAL),
+        passes=5,
+        report_place=35,
+        for_fits=False,
+        uses_edge_weights=False,
     ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",

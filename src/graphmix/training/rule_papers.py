@@ -67,6 +67,19 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "entropy_weight": 0.7,
     },
     ("citeseer", "bvat"): {"adversarial_weight": 0.8},
+    # Feng et al. (2019), the commands in the README of their code; on Pubmed as on Cora.
+    (None, "graphat"): _PLAIN_GCN | {"graph_perturbation_size": 0.01, "graph_weight": 1.0, "neighbour_draws": 2},
+    ("citeseer", "graphat"): {"graph_weight": 0.5},
+    (None, "graphvat"): _PLAIN_GCN
+    | {
+        "graph_perturbation_size": 0.01,
+        "graph_weight": 1.0,
+        "neighbour_draws": 2,
+        "perturbation_size": 1.0,
+        "perturbation_probe": 1e-5,
+        "adversarial_weight": 0.5,
+    },
+    ("citeseer", "graphvat"): {"graph_weight": 0.5, "perturbation_probe": 1e-6},
 }
 
 

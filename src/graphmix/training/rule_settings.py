@@ -64,6 +64,19 @@ class RuleSettings:
     perturbed_nodes: int = setting(
         100, at_least=1, added=True, group=RULE, help="Nodes that the sampled form of bvat draws in a step, at most"
     )
+    graph_perturbation_size: float = setting(
+        0.01,
+        above=0,
+        added=True,
+        group=RULE,
+        help="Length of the perturbation of a node's features in graphat and graphvat, away from its neighbours",
+    )
+    graph_weight: float = setting(
+        1.0, at_least=0, added=True, group=RULE, help="Weight of the loss on features perturbed in this way"
+    )
+    neighbour_draws: int = setting(
+        2, at_least=1, at_most=1000, added=True, group=RULE, help="Neighbours of a node that these draw in a step"
+    )
 
     def check_rule(self, method: str, backbone: str, perturbations: int) -> None:
         """Raise ConfigError if a rule cannot train as asked."""

@@ -21,7 +21,8 @@ from graphmix.training.config import Config
 from graphmix.training.rules.rule import Rule
 from graphmix.training.task import Picks, Task
 
-_TINY = 1e-30
+# As in the code of Feng et al. (2019): the gradient of a mean over nodes at a row may be smaller than its rounding.
+SHORTEST = 1e-6
 
 
 class Adversarial(Rule):
@@ -52,11 +53,15 @@ class Adversarial(Rule):
         return lambda weight: left @ (right @ weight)
 
     def with_length(self, left: Tensor, length: float) -> Tensor:
-        """Scale the rows of A so that those of A Wᵀ have a length; rows of zeros stay."""
-        # First the largest entry becomes 1: squares of tiny gradients would be 0.
-        left = left / left.abs().amax(dim=2, keepdim=True).clamp_min(_TINY)
-        squares = (left @ (self._first.mT @ self._first) * left).sum(dim=2, keepdim=True)
-        return left * (length / squares.clamp_min(_TINY).sqrt())
+        """Scale the rows of A so that those of A Wᵀ have a length.
+
+        Rows shorter than `SHORTEST` stay short: they are mostly rounding.
+        """
+        return left * (length / self.squares(left).clamp_min(SHORTEST**2).sqrt())
+
+    def squares(self, left: Tensor) -> Tensor:
+        """The squared lengths of the rows of A Wᵀ: `[trials, nodes, 1]`."""
+        return (left @ (self._first.mT @ self._first) * left).sum(dim=2, keepdim=True).clamp_min(0)
 
     def steepest(self, distance: Callable[[Tensor], Tensor], noise: Noise, left: Tensor | None = None) -> Tensor:
         """G at the features, perturbed by A Wᵀ if A is given, of a distance from logits to `[trials]`."""

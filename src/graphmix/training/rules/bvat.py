@@ -23,6 +23,8 @@ from graphmix.training.task import Task
 # Adam's steps on the perturbations, their size, and the deviation of the random numbers they start from.
 STEPS, RATE, START = 10, 1e-3, 0.01
 _DECAYS, _EPSILON = (0.9, 0.999), 1e-8
+# Squared, relative to the longest row: what a row of zeros counts as.
+_DAMPING, _LEAST = 1e-6, 1e-30
 # Perturbations of all nodes are written out, up to this many entries.
 _MOST_WRITTEN = 2**25
 
@@ -50,6 +52,12 @@ class BVAT(VAT):
         added = self.optimise(logits.detach(), epoch, noise)
         moved = self.perturbed(lambda weight: per_trial(added, weight), noise)
         return self.config.adversarial_weight * divergence(logits.detach(), moved)
+
+    def with_length(self, left: Tensor, length: float) -> Tensor:
+        """Scale the rows of A so that those of A Wᵀ have nearly a length, unless far shorter than the longest row."""
+        squares = self.squares(left)
+        largest = squares.amax(dim=1, keepdim=True).clamp_min(_LEAST)
+        return left * (length * ((squares / largest + _DAMPING) * largest).rsqrt())
 
     def optimise(self, logits: Tensor, epoch: int | Tensor, noise: Noise) -> Tensor:
         """R of all nodes: `[trials, nodes, features]`."""
