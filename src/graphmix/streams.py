@@ -53,6 +53,8 @@ class Purpose(enum.IntEnum):
     FAR_NODES = 12
     NEIGHBOURS = 13
     GRAPH_DROPOUT = 14
+    DRAWN_LABELS = 15
+    SECOND_DROPOUT = 16
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,8 @@ def linear(x: SparseMatrix | Tensor | Shifted, weight: Tensor, rate: float, nois
         return matmul(x, weight).repeat_interleave(noise.keys.shape[0] // weight.shape[0], dim=0)
     if isinstance(x, PickedRows):
         return picked_dropout_matmul(x, noise.keep(x.entries, rate), weight)
-    entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
+    # Dense features may be each trial's own, `[trials, nodes, features]`.
+    entries = x.nonzeros if isinstance(x, SparseMatrix) else x.shape[-2] * x.shape[-1]
     return dropout_matmul(x, noise.keep(entries, rate), weight)
 
 

@@ -48,6 +48,8 @@ class Batch:
             )
         self.best = Best.none(len(trials), device)
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
+        if self._rule is not None:
+            self._rule.kept = self.kept
         self.curves = torch.empty(5, config.epochs, len(trials), device=device)
 
     @property
@@ -70,6 +72,8 @@ class Batch:
         """Do the next epoch, given its shape: a step, then evaluation."""
         loss = self._step(heads, unsupervised, refresh)
         score, val, test, losses = self._judge()
+        if self._rule is not None and heads in self._rule.forgets:
+            self.best.score.fill_(-1.0)
         self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
         self._keep_improved()
         self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])

@@ -217,6 +217,16 @@ METHODS: dict[str, Method] = {
         for_fits=False,
         uses_edge_weights=False,
     ),
+    "gmnn": Method(
+        about="two networks in turn, one on the features, one on the neighbours' classes (Qu et al., 2019)",
+        title="GMNN({network})",
+        trains=GNN,
+        rule=("gmnn", "GMNN"),
+        uses=("temperature", "pretraining", "phase_epochs", "optimiser"),
+        passes=2,
+        report_place=36,
+        for_fits=False,
+    ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",
         title="Label propagation",

@@ -80,6 +80,16 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "adversarial_weight": 0.5,
     },
     ("citeseer", "graphvat"): {"graph_weight": 0.5, "perturbation_probe": 1e-6},
+    # Qu et al. (2019), the released run_*.py: 100 epochs of each network after the pretraining.
+    (None, "gmnn"): {
+        "epochs": 400,
+        "pretraining": 200,
+        "phase_epochs": 100,
+        "temperature": 0.1,
+        "binarise": True,
+    },
+    ("cora", "gmnn"): {"epochs": 300, "pretraining": 100, "optimiser": "rmsprop", "learning_rate": 0.05},
+    ("citeseer", "gmnn"): {"optimiser": "rmsprop", "learning_rate": 0.05},
 }
 
 

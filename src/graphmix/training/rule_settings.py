@@ -77,6 +77,15 @@ class RuleSettings:
     neighbour_draws: int = setting(
         2, at_least=1, at_most=1000, added=True, group=RULE, help="Neighbours of a node that these draw in a step"
     )
+    pretraining: int = setting(
+        100, at_least=0, added=True, group=RULE, help="Epochs that gmnn trains its first network on the labels alone"
+    )
+    phase_epochs: int = setting(
+        100, at_least=1, added=True, group=RULE, help="Epochs after which gmnn goes on with the other network"
+    )
+    optimiser: str = setting(
+        "adam", choices=("adam", "rmsprop"), added=True, group=RULE, help="What trains the two networks of gmnn"
+    )
 
     def check_rule(self, method: str, backbone: str, perturbations: int) -> None:
         """Raise ConfigError if a rule cannot train as asked."""

@@ -2,6 +2,7 @@
 
 import abc
 import importlib
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,10 +25,16 @@ class Rule(abc.ABC):
         task: the graph and its nodes.
         config: the hyperparameters.
         streams: the trials' random streams.
+        forgets: phases that begin anew: epochs before them are no longer candidates for the best one.
+        kept: the weights at the best epochs so far, name to tensor, which the batch updates in place; empty if nobody
+            evaluates.
     """
+
+    forgets: ClassVar[tuple[int, ...]] = ()
 
     def __init__(self, model: Backbone, task: Task, config: Config, streams: Streams):
         self.model, self.task, self.config, self.streams = model, task, config, streams
+        self.kept: dict[str, Tensor] = {}
 
     def phase(self, epoch: int) -> int:
         """Which kind of step an epoch does, if there are several: each kind is captured on its own."""
