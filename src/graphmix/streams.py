@@ -15,6 +15,7 @@ Example:
 
 import enum
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -55,6 +56,8 @@ class Purpose(enum.IntEnum):
     GRAPH_DROPOUT = 14
     DRAWN_LABELS = 15
     SECOND_DROPOUT = 16
+    GAME_BATCHES = 17
+    GAME_NOISE = 18
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,18 @@ class Noise:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
         # 24 bits fill a float32's mantissa. With more, the largest would round up to 1.
         return _shift_right(self.words(count), 40).float() * 2.0**-24
+
+    def bell(self, count: int) -> Tensor:
+        """Draw float32 numbers with mean 0 and deviation 1, nearly normal: `[trials, count]`.
+
+        Each is the sum of the four parts of a word, which is exact, so that it does not depend on its place in a batch.
+        """
+        words, total = self.words(count), None
+        for place in range(0, WORD_BITS, 16):
+            part = (words >> place) & 0xFFFF
+            total = part if total is None else total + part
+        assert total is not None
+        return (total.float() - 2 * 0xFFFF) / (2**16 * math.sqrt(4 / 12))
 
     def keep(self, entries: int, rate: float) -> Keep:
         """Draw which of `entries` dropout at `rate` keeps, as packed bits."""

@@ -13,6 +13,7 @@ import graphmix.models
 from graphmix import Config, Graph, Streams
 from graphmix.models import BACKBONES, GAT, GCN, GPR, SAGE, Backbone, Grand, GraphUNet, Wrapped, wrap
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.models.sgan import SGAN
 from graphmix.streams import Purpose
 
 SOURCE = Path(graphmix.models.__file__).parents[1]
@@ -26,6 +27,7 @@ def test_every_name_has_its_class():
         "gpr": GPR,
         "sage": SAGE,
         "grand": Grand,
+        "sgan": SGAN,
         CUSTOM: Wrapped,
     }
     assert dict(BACKBONES) == {"gcn": GCN, "gat": GAT, "unet": GraphUNet, "gpr": GPR, "sage": SAGE, "grand": Grand}

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from graphmix.models.backbone import Backbone
 
 CUSTOM = "custom"
+# The network of the method graphsgan, which no other method trains.
+SGAN = "sgan"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,14 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=(*_DROPOUT, "hops", "node_dropout", "batch_norm"),
         uses_edge_weights=True,
     ),
+    SGAN: NetworkInfo(
+        title="GraphSGAN",
+        fcn_title="FCN of GraphSGAN",
+        module="graphmix.models.sgan",
+        class_name="SGAN",
+        options=_DROPOUT,
+        uses_edge_weights=True,
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",
@@ -102,6 +112,9 @@ def backbone_class(name: str) -> "type[Backbone]":
     return found
 
 
+_UNLISTED = (CUSTOM, SGAN)
+
+
 class _Classes(Mapping[str, "type[Backbone]"]):
     """The classes of the networks that can be created by name, imported on look-up."""
 
@@ -111,10 +124,10 @@ class _Classes(Mapping[str, "type[Backbone]"]):
         return backbone_class(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in NETWORKS if name != CUSTOM)
+        return (name for name in NETWORKS if name not in _UNLISTED)
 
     def __len__(self) -> int:
-        return len(NETWORKS) - 1
+        return len(NETWORKS) - len(_UNLISTED)
 
     # The default of Mapping would import the class.
     def __contains__(self, name: object) -> bool:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from graphmix.method import accuracy, f1, label_loss
-from graphmix.models import BACKBONES, Backbone
+from graphmix.models import Backbone
+from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.config import Config
 from graphmix.training.history import Best
@@ -128,7 +129,7 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
     """Create the config's network, or the custom model, with initial weights from each trial's stream."""
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
     if network is None:
-        return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
+        return backbone_class(config.backbone).create(streams, sizes, bias=config.bias, **config.options())
     return network.create(streams, sizes, bias=config.bias, **network.options)
 
 

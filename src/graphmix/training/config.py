@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from graphmix.errors import ConfigError
 from graphmix.models.ratios import check_ratios
-from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS
+from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS, SGAN
 from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
 from graphmix.training.rule_papers import rule_settings
@@ -27,7 +27,7 @@ class Config(RuleSettings):
     """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
     method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
-    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
+    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM, SGAN), group=NETWORK, help="The network")
     optimisation: str = setting(
         "alternate",
         choices=("alternate", "joint"),

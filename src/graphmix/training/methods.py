@@ -227,6 +227,15 @@ METHODS: dict[str, Method] = {
         report_place=36,
         for_fits=False,
     ),
+    "graphsgan": Method(
+        about="a deep net on features and embeddings, against a generator of nodes (Ding et al., 2018)",
+        title="GraphSGAN",
+        trains=GNN,
+        rule=("graphsgan", "GraphSGAN"),
+        backbone="sgan",
+        report_place=37,
+        for_fits=False,
+    ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",
         title="Label propagation",

@@ -90,6 +90,14 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     },
     ("cora", "gmnn"): {"epochs": 300, "pretraining": 100, "optimiser": "rmsprop", "learning_rate": 0.05},
     ("citeseer", "gmnn"): {"optimiser": "rmsprop", "learning_rate": 0.05},
+    # Ding et al. (2018), the defaults of the released code: 20 epochs of 100 batches.
+    (None, "graphsgan"): {
+        "epochs": 200,
+        "hidden": 500,
+        "learning_rate": 0.003,
+        "weight_decay": 0.0,
+        "input_dropout": 0.0,
+    },
 }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from graphmix.errors import ConfigError
+from graphmix.models.registry import SGAN
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import NETWORK, RULE, setting
 
@@ -91,5 +92,10 @@ class RuleSettings:
         """Raise ConfigError if a rule cannot train as asked."""
         if self.batch_norm and backbone == "grand" and METHODS[method].rule is None:
             raise ConfigError(f"`batch_norm` needs a method that trains with random propagation, not {method}")
+        if (backbone == SGAN) != (method == "graphsgan"):
+            raise ConfigError(
+                f"graphsgan trains a network of its own, the `backbone` {SGAN}, which no other method does; leave "
+                "`backbone` out"
+            )
         if method == "grand" and perturbations == 0:
             raise ConfigError("`perturbations` must be at least 1 for grand, which averages them")

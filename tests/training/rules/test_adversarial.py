@@ -71,7 +71,7 @@ def test_the_optimised_form_is_adam_on_the_perturbations():
     clean, _ = rule.clean(EPOCH)
     noise = streams.at(Purpose.PERTURBED_DROPOUT, EPOCH)
     added = rule.optimise(clean.detach(), EPOCH, noise)
-    start = bvat._bell(streams.at(Purpose.PERTURBATION, EPOCH), (60, 40)) * 0.01
+    start = streams.at(Purpose.PERTURBATION, EPOCH).bell(2400).view(2, 60, 40) * 0.01
     assert abs(start.std().item() - 0.01) < 5e-4
     for trial in range(2):
         free = start[trial].clone().requires_grad_()

@@ -19,6 +19,7 @@ RULED = tuple(name for name, method in METHODS.items() if method.rule is not Non
 VARIANTS = {
     "grand, normalised": {"method": "grand", "batch_norm": True},
     "grand over gcn": {"method": "grand", "backbone": "gcn"},
+    "graphsgan": {"method": "graphsgan", "hidden": 16},
     "gmnn, short": {"method": "gmnn", "pretraining": 4, "phase_epochs": 3, "optimiser": "rmsprop"},
     "vat over gat": {"method": "vat", "backbone": "gat"},
     "bvat, sampled": {"method": "bvat", "bvat_form": "sampled"},

@@ -61,7 +61,8 @@ class BVAT(VAT):
 
     def optimise(self, logits: Tensor, epoch: int | Tensor, noise: Noise) -> Tensor:
         """R of all nodes: `[trials, nodes, features]`."""
-        added = _bell(self.streams.at(Purpose.PERTURBATION, epoch), self.task.x.shape) * START
+        shape = self.task.x.shape
+        added = self.streams.at(Purpose.PERTURBATION, epoch).bell(shape[0] * shape[1]).view(-1, *shape) * START
         mean, square = torch.zeros_like(added), torch.zeros_like(added)
         first, second = _DECAYS
         for step in range(1, STEPS + 1):
@@ -75,10 +76,3 @@ class BVAT(VAT):
             length = (square / (1 - second**step)).sqrt() + _EPSILON
             added = added - RATE / (1 - first**step) * mean / length
         return added
-
-
-def _bell(noise: Noise, shape: tuple[int, ...]) -> Tensor:
-    """Numbers with mean 0 and deviation 1, at most 3 from 0, each the sum of three uniform ones: `[trials, *shape]`."""
-    count = shape[0] * shape[1]
-    total = noise.uniform(count) + noise.uniform(count) + noise.uniform(count)
-    return (2 * total - 3).view(-1, *shape)
