@@ -111,7 +111,7 @@ CHOICES = {
     "dataset": ("", "cora", "citeseer", "pubmed", "cora-full", "coauthor-cs", "bitcoin-otc"),
     "backbone": ("gcn", "gat"),
     "reading": ("paper", "released"),
-    "method": ("graphmix", "graphmix-steady", *RULED),
+    "method": ("graphmix", "graphmix-steady", *(name for name in RULED if METHODS[name].backbone != "sgan")),
 }
 
 

@@ -39,6 +39,7 @@ def without_effect(config: Config, given: Mapping[str, Any]) -> str | None:
     method = METHODS[config.method]
     asked = [name for name in HYPERPARAMETERS if given.get(name) is not None]
     idle = [name for name in asked if name in _OF_NETWORKS and name not in NETWORKS[config.backbone].options]
+    idle += ["backbone"] if given.get("backbone") not in (None, config.backbone) else []
     groups = (RULE,) if method.rule is None else (METHOD, RULE)
     idle += [name for name in asked if HYPERPARAMETERS[name].group in groups and name not in (*method.uses, *_OF_ALL)]
     if not idle:

@@ -7,7 +7,8 @@ docs/design/0020-rules.md says what each paper leaves open.
 from typing import Any
 
 _PLAIN_GCN: dict[str, Any] = {"epochs": 400, "input_dropout": 0.0}
-# A rule's own settings on any dataset, then those on one; the last entry that applies wins.
+# A rule's own settings on any dataset, then those on one, where they are not the defaults of `Config`; the last entry
+# that applies wins.
 RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     # Feng et al. (2020), the released scripts run100_*.sh, which have the values of the appendix.
     (None, "grand"): {
@@ -68,13 +69,10 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     },
     ("citeseer", "bvat"): {"adversarial_weight": 0.8},
     # Feng et al. (2019), the commands in the README of their code; on Pubmed as on Cora.
-    (None, "graphat"): _PLAIN_GCN | {"graph_perturbation_size": 0.01, "graph_weight": 1.0, "neighbour_draws": 2},
+    (None, "graphat"): _PLAIN_GCN,
     ("citeseer", "graphat"): {"graph_weight": 0.5},
     (None, "graphvat"): _PLAIN_GCN
     | {
-        "graph_perturbation_size": 0.01,
-        "graph_weight": 1.0,
-        "neighbour_draws": 2,
         "perturbation_size": 1.0,
         "perturbation_probe": 1e-5,
         "adversarial_weight": 0.5,
@@ -84,7 +82,6 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     (None, "gmnn"): {
         "epochs": 400,
         "pretraining": 200,
-        "phase_epochs": 100,
         "temperature": 0.1,
         "binarise": True,
     },

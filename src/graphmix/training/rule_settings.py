@@ -92,7 +92,10 @@ class RuleSettings:
         """Raise ConfigError if a rule cannot train as asked."""
         if self.batch_norm and backbone == "grand" and METHODS[method].rule is None:
             raise ConfigError(f"`batch_norm` needs a method that trains with random propagation, not {method}")
-        if (backbone == SGAN) != (method == "graphsgan"):
+        if method == "graphsgan" and backbone == "gcn":
+            # The default of a `Config`, whatever its method.
+            object.__setattr__(self, "backbone", SGAN)
+        elif (backbone == SGAN) != (method == "graphsgan"):
             raise ConfigError(
                 f"graphsgan trains a network of its own, the `backbone` {SGAN}, which no other method does; leave "
                 "`backbone` out"

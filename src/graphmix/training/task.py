@@ -10,7 +10,7 @@ from torch import Tensor
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import class_weights
-from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
@@ -29,7 +29,7 @@ def check_edge_weights(graph: Graph, config: Config) -> None:
         raise ConfigError(f"{config.method} does not use edge weights; leave them out, or choose another `method`")
     if graph.edge_weights is None or not config.trains_gnn or NETWORKS[config.backbone].uses_edge_weights:
         return
-    able = [name for name, info in NETWORKS.items() if info.uses_edge_weights]
+    able = [name for name in BACKBONES if NETWORKS[name].uses_edge_weights]
     raise ConfigError(
         f"edge weights are used by {', '.join(able[:-1])} and {able[-1]} only, not by {config.backbone}; choose one of "
         "them as `backbone`, or leave the edge weights out"

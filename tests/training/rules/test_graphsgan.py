@@ -117,6 +117,7 @@ def test_both_networks_are_trained(monkeypatch):
 def test_its_network_is_its_own():
     _, model, task, config, streams = setup()
     assert step_loss(model, task, config, streams, 2).shape == (2,)
-    for choices in ({"method": "graphsgan", "backbone": "gcn"}, {"method": "graphmix", "backbone": "sgan"}):
+    assert Config(method="graphsgan").backbone == "sgan"
+    for choices in ({"method": "graphsgan", "backbone": "gat"}, {"method": "graphmix", "backbone": "sgan"}):
         with pytest.raises(ConfigError, match="graphsgan trains a network of its own"):
             Config(**choices)
