@@ -15,6 +15,7 @@ Example:
 
 import enum
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,6 +52,17 @@ class Purpose(enum.IntEnum):
     MIXING_LABELED = 5
     MIXING_UNLABELED = 6
     UNLABELED_SUBSET = 7
+    RANDOM_PROPAGATION = 8
+    EDGE_DROPOUT = 9
+    PERTURBATION = 10
+    PERTURBED_DROPOUT = 11
+    FAR_NODES = 12
+    NEIGHBOURS = 13
+    GRAPH_DROPOUT = 14
+    DRAWN_LABELS = 15
+    SECOND_DROPOUT = 16
+    GAME_BATCHES = 17
+    GAME_NOISE = 18
 
 
 @dataclass(frozen=True)
@@ -84,12 +96,24 @@ class Noise:
     def words(self, count: int) -> Tensor:
         """Draw words of 64 random bits: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, (int(self.purpose) << 60) + self._draws, self.epoch, count)
+        return _draw_words(self.keys, _place(self.purpose) + self._draws, self.epoch, count)
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
         # 24 bits fill a float32's mantissa. With more, the largest would round up to 1.
         return _shift_right(self.words(count), 40).float() * 2.0**-24
+
+    def bell(self, count: int) -> Tensor:
+        """Draw float32 numbers with mean 0 and deviation 1, nearly normal: `[trials, count]`.
+
+        Each is the sum of the four parts of a word, which is exact, so that it does not depend on its place in a batch.
+        """
+        words, total = self.words(count), None
+        for place in range(0, WORD_BITS, 16):
+            part = (words >> place) & 0xFFFF
+            total = part if total is None else total + part
+        assert total is not None
+        return (total.float() - 2 * 0xFFFF) / (2**16 * math.sqrt(4 / 12))
 
     def keep(self, entries: int, rate: float) -> Keep:
         """Draw which of `entries` dropout at `rate` keeps, as packed bits."""
@@ -149,6 +173,12 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
     while not digits[-1]:
         digits.pop()
     return digits, numerator / 2**RATE_BITS
+
+
+def _place(purpose: int) -> int:
+    # The lowest 48 bits belong to the epoch and the draw, the highest is a sign. There are 3 bits from bit 60 for the
+    # first eight purposes, and for all others 10 bits below those.
+    return ((purpose & 7) << 60) + ((purpose >> 3) << 50)
 
 
 def _draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tensor:

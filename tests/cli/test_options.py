@@ -99,7 +99,7 @@ def test_train_has_every_hyperparameter_with_meaning_symbol_choices_and_default(
 
 
 def test_defaults_that_vary_say_by_what():
-    assert "varies by dataset and reading" in describe("gamma")
-    assert "varies by method" in describe("temperature")
-    assert "varies by backbone" in describe("bias")
+    assert "varies by dataset, reading and method" in describe("gamma")
+    assert "varies by dataset and method" in describe("temperature")
+    assert "varies by backbone and method" in describe("bias")
     assert "varies" not in describe("pool_ratios")

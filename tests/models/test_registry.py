@@ -23,12 +23,14 @@ from graphmix.models import (
     Chebyshev,
     DisenGCN,
     GATv2,
+    Grand,
     GraphUNet,
     MoNet,
     Wrapped,
     wrap,
 )
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.models.sgan import SGAN
 from graphmix.streams import Purpose
 
 SOURCE = Path(graphmix.models.__file__).parents[1]
@@ -46,11 +48,12 @@ CLASSES = {
     "gatv2": GATv2,
     "monet": MoNet,
     "disengcn": DisenGCN,
+    "grand": Grand,
 }
 
 
 def test_every_name_has_its_class():
-    assert {name: backbone_class(name) for name in NETWORKS} == CLASSES | {CUSTOM: Wrapped}
+    assert {name: backbone_class(name) for name in NETWORKS} == CLASSES | {"sgan": SGAN, CUSTOM: Wrapped}
     assert dict(BACKBONES) == CLASSES
     assert "gat" in BACKBONES
     assert CUSTOM not in BACKBONES

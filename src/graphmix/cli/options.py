@@ -98,7 +98,8 @@ def describe(name: str, default: str | None = None, choices: tuple[str, ...] | N
     meaning = f"{rules.symbol}, {rules.help[0].lower()}{rules.help[1:]}" if rules.symbol else rules.help
     # Bounds are left to the messages; a switch needs no list of its two values.
     allowed = ", ".join(choices or ()) or (rules.values if rules.choices or rules.values_text else "")
-    varying = " and ".join(varies_by(name))
+    *most, last = varies_by(name) or ("",)
+    varying = f"{', '.join(most)} and {last}" if most else last
     usual = default or rules.default_words + (f", varies by {varying}" if varying else "")
     return f"{meaning} ({f'{allowed}; ' if allowed else ''}default: {usual})."
 

@@ -113,6 +113,13 @@ def train(
         write_report(folder, quiet=as_json)
 
 
+def methods_table() -> str:
+    """The methods and what each trains, a paragraph each, for the help."""
+    # An epilog's paragraphs stand in lines of their own.
+    lines = [f"{name}: {method.about}." for name, method in METHODS.items()]
+    return "\n\n".join(["Methods:", *lines])
+
+
 def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
     """The config of a run. A baseline uses only its trials and its seed, but all options are checked."""
     if method not in METHODS:

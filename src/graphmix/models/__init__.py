@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphmix.models.gcn import GCN
     from graphmix.models.gcn2 import GCN2
     from graphmix.models.gpr import GPR
+    from graphmix.models.grand import Grand
     from graphmix.models.monet import MoNet
     from graphmix.models.sage import SAGE
     from graphmix.models.unet import GraphUNet
@@ -32,6 +33,7 @@ __all__ = [
     "Chebyshev",
     "DisenGCN",
     "GATv2",
+    "Grand",
     "GraphLike",
     "GraphUNet",
     "MoNet",
@@ -51,6 +53,7 @@ __getattr__, __dir__ = attach(
         "graphmix.models.gcn": "GCN",
         "graphmix.models.gcn2": "GCN2",
         "graphmix.models.gpr": "GPR",
+        "graphmix.models.grand": "Grand",
         "graphmix.models.monet": "MoNet",
         "graphmix.models.sage": "SAGE",
         "graphmix.models.unet": "GraphUNet",

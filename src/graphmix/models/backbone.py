@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
+from graphmix.models.shifted import Shifted
 from graphmix.sparse import Chain, PickedRows, SparseMatrix, dropout, dropout_matmul, matmul, picked_dropout_matmul
 from graphmix.streams import Noise, Streams
 
@@ -98,7 +99,9 @@ class Backbone(abc.ABC):
     Attributes:
         reads_rows: whether `encode` on the null graph takes any number of rows, not only those of the graph.
         reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
-            so that a rectangular one, from the nodes that matter to those that depend on them, will do.
+            so that a rectangular one, from the nodes that matter to those that depend on them, will do, and so will
+            one with other edges in every trial.
+        reads_x_once: whether `encode` reads the features in one `linear` with its first weight alone.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -107,6 +110,7 @@ class Backbone(abc.ABC):
     first: ClassVar[str] = "conv1.weight"
     reads_rows: ClassVar[bool] = False
     reads_hops: ClassVar[bool] = False
+    reads_x_once: ClassVar[bool] = False
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5
@@ -202,8 +206,13 @@ class Backbone(abc.ABC):
         return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
-def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
-    """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy."""
+def linear(x: SparseMatrix | Tensor | Shifted, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
+    """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy.
+
+    A perturbation of the features is not dropped out.
+    """
+    if isinstance(x, Shifted):
+        return linear(x.x, weight, rate, noise) + x.shift(weight)
     if noise is None:
         return matmul(x, weight)
     if rate == 0:
@@ -211,7 +220,8 @@ def linear(x: SparseMatrix | Tensor, weight: Tensor, rate: float, noise: Noise |
         return matmul(x, weight).repeat_interleave(noise.keys.shape[0] // weight.shape[0], dim=0)
     if isinstance(x, PickedRows):
         return picked_dropout_matmul(x, noise.keep(x.entries, rate), weight)
-    entries = x.nonzeros if isinstance(x, SparseMatrix) else x.numel()
+    # Dense features may be each trial's own, `[trials, nodes, features]`.
+    entries = x.nonzeros if isinstance(x, SparseMatrix) else x.shape[-2] * x.shape[-1]
     return dropout_matmul(x, noise.keep(entries, rate), weight)
 
 

@@ -1,7 +1,7 @@
 """The graph attention network (Veličković et al., 2018): two layers that weigh neighbours by attention."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -26,6 +26,8 @@ class GAT(Backbone):
         heads: number of heads in the first layer; their outputs are concatenated.
         output_heads: number of heads in the second layer; their outputs are averaged.
     """
+
+    reads_x_once: ClassVar[bool] = True
 
     attention_dropout: float = 0.5
     heads: int = 8

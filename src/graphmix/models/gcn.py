@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, GraphLike, add_bias, drop, linear, two_layers_of
-from graphmix.sparse import SparseMatrix, fuses, matmul, mean_predictions, per_trial, two_layers
+from graphmix.sparse import SparseMatrix, fuses, mean_predictions, per_trial, propagate, two_layers
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -15,6 +15,7 @@ class GCN(Backbone):
 
     reads_rows: ClassVar[bool] = True
     reads_hops: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -76,4 +77,4 @@ class GCN(Backbone):
         return add_bias(self._propagate(mapped, graph), self.weights.get(bias))
 
     def _propagate(self, values: Tensor, graph: GraphLike) -> Tensor:
-        return values if graph.propagation is None else matmul(graph.propagation, values)
+        return values if graph.propagation is None else propagate(graph.propagation, values)

@@ -26,6 +26,7 @@ class GPR(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     hops: int = 10
     teleport: float = 0.1

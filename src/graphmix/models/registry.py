@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from graphmix.models.backbone import Backbone
 
 CUSTOM = "custom"
+# The network of the method graphsgan, which no other method trains.
+SGAN = "sgan"
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class NetworkInfo:
         options: the hyperparameters that are fields of the class.
         uses_edge_weights: whether the weights of edges change what it computes.
         takes_sparse_features: whether it computes with sparse features as they are; otherwise they are written out.
+        ignores: hyperparameters of networks that change nothing in this one.
     """
 
     title: str
@@ -32,6 +35,7 @@ class NetworkInfo:
     options: tuple[str, ...]
     uses_edge_weights: bool = False
     takes_sparse_features: bool = True
+    ignores: tuple[str, ...] = ()
 
 
 _DROPOUT = ("input_dropout", "hidden_dropout")
@@ -120,6 +124,23 @@ NETWORKS: dict[str, NetworkInfo] = {
         class_name="DisenGCN",
         options=(*_DROPOUT, "channels", "layers", "routing_steps"),
     ),
+    "grand": NetworkInfo(
+        title="GRAND",
+        fcn_title="FCN of GRAND",
+        module="graphmix.models.grand",
+        class_name="Grand",
+        options=(*_DROPOUT, "hops", "node_dropout", "batch_norm"),
+        uses_edge_weights=True,
+    ),
+    SGAN: NetworkInfo(
+        title="GraphSGAN",
+        fcn_title="FCN of GraphSGAN",
+        module="graphmix.models.sgan",
+        class_name="SGAN",
+        options=_DROPOUT,
+        uses_edge_weights=True,
+        ignores=(*_DROPOUT, "bias"),
+    ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
         title="custom model",
@@ -139,6 +160,9 @@ def backbone_class(name: str) -> "type[Backbone]":
     return found
 
 
+_UNLISTED = (CUSTOM, SGAN)
+
+
 class _Classes(Mapping[str, "type[Backbone]"]):
     """The classes of the networks that can be created by name, imported on look-up."""
 
@@ -148,10 +172,10 @@ class _Classes(Mapping[str, "type[Backbone]"]):
         return backbone_class(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in NETWORKS if name != CUSTOM)
+        return (name for name in NETWORKS if name not in _UNLISTED)
 
     def __len__(self) -> int:
-        return len(NETWORKS) - 1
+        return len(NETWORKS) - len(_UNLISTED)
 
     # The default of Mapping would import the class.
     def __contains__(self, name: object) -> bool:

@@ -8,6 +8,7 @@ from graphmix.sparse.one_pass import PASSES, fuses, two_layers
 from graphmix.sparse.ops import distinct_rows, dropout, dropout_matmul, matmul, per_trial, rows
 from graphmix.sparse.picked import PickedRows, picked_dropout_matmul
 from graphmix.sparse.powers import sum_of_powers
+from graphmix.sparse.thinned import Thinned, propagate
 
 __all__ = [
     "PASSES",
@@ -15,6 +16,7 @@ __all__ = [
     "Neighbours",
     "PickedRows",
     "SparseMatrix",
+    "Thinned",
     "at_edges",
     "attend",
     "attend_by",
@@ -27,6 +29,7 @@ __all__ = [
     "mean_predictions",
     "per_trial",
     "picked_dropout_matmul",
+    "propagate",
     "rows",
     "sum_of_powers",
     "two_layers",

@@ -72,6 +72,11 @@ class SparseMatrix:
         """Write out every entry: float32 `[rows, columns]`. For small matrices and tests."""
         return torch.from_numpy(self.to_scipy().toarray()).to(self.values.device)
 
+    @cached_property
+    def written_out(self) -> Tensor:
+        """Every entry, computed once and kept: float32 `[rows, columns]`. Only where there is memory for it."""
+        return self.to_dense()
+
     @property
     def nonzeros(self) -> int:
         """How many entries are stored."""

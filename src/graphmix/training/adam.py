@@ -9,7 +9,7 @@ would depend on its place in the batch. Weights of such sizes, as biases, are up
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -24,6 +24,16 @@ EPSILON = 1e-8
 _CACHE_LINE = 16
 
 
+class Optimizer(Protocol):
+    """What updates weights by their gradients."""
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+
+    def step(self) -> None:
+        """Update every weight by its gradient."""
+
+
 class Group(NamedTuple):
     """Weights that are decayed at one rate, and whether one kernel updates them."""
 
@@ -35,7 +45,8 @@ class Group(NamedTuple):
 def weight_groups(model: Backbone, config: Config) -> list[Group]:
     """Divide a model's weights by their rates of decay, and by whether one kernel can update them."""
     groups: dict[tuple[float, bool], list[Tensor]] = {}
-    for name, weight in model.weights.items():
+    trained = {name: weight for name, weight in model.weights.items() if weight.requires_grad}
+    for name, weight in trained.items():
         fused = weight.is_cuda or weight[0].numel() % _CACHE_LINE == 0
         groups.setdefault((model.decay_of(name, config.weight_decay), fused), []).append(weight)
     return [Group(weights, decay, fused) for (decay, fused), weights in groups.items()]

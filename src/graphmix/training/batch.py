@@ -7,12 +7,14 @@ from torch import Tensor
 
 from graphmix.errors import ConfigError
 from graphmix.method import accuracy, f1, label_loss
-from graphmix.models import BACKBONES, Backbone
+from graphmix.models import Backbone
+from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
 from graphmix.training.padding import padded_loss
+from graphmix.training.rules.rule import descend, make_rule
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
 
@@ -35,6 +37,7 @@ class Batch:
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
         self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
+        self._rule = make_rule(self._model, task, config, self._streams)
         self._window = window
         self._coins = flip_coins(config, self._streams, config.epochs)
         self._heads: list[int] = self._coins.sum(dim=1).tolist()
@@ -49,6 +52,8 @@ class Batch:
             )
         self.best = Best.none(len(trials), device)
         self.kept = {name: weight.detach().clone() for name, weight in self._model.weights.items()}
+        if self._rule is not None:
+            self._rule.kept = self.kept
         self.curves = torch.empty(5, config.epochs, len(trials), device=device)
 
     @property
@@ -64,8 +69,11 @@ class Batch:
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
         """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.
 
-        The number of heads is rounded down to a multiple of the window.
+        The number of heads is rounded down to a multiple of the window. If the method brings its own rule, the first
+        number is the phase of the rule.
         """
+        if self._rule is not None:
+            return self._rule.phase(epoch), False, False
         needed = self._weight[epoch] > 0
         first = needed and (epoch == 0 or not self._weight[epoch - 1] > 0)
         heads = self._heads[epoch] // self._window * self._window
@@ -75,6 +83,8 @@ class Batch:
         """Do the next epoch, given its shape: a step, then evaluation."""
         loss = self._step(heads, unsupervised, refresh)
         score, val, test, losses = self._judge()
+        if self._rule is not None and heads in self._rule.forgets:
+            self.best.score.fill_(-1.0)
         self.best.update_(self._epoch, score, val, test, ties=self._config.ties)
         self._keep_improved()
         self.curves.index_copy_(1, self._epoch, torch.stack([loss.detach(), val, test, *losses])[:, None])
@@ -87,12 +97,12 @@ class Batch:
 
     def _step(self, heads: int, unsupervised: bool, refresh: bool) -> Tensor:
         """Update the weights once; return each trial's loss `[trials]`."""
+        if self._rule is not None:
+            return self._rule.update(heads, self._epoch, self._optimizer)
         weight = self._weights[self._epoch] if unsupervised else None
         moment = Moment(self._epoch, weight, self._targets, refresh)
         loss = self._loss(moment, heads)
-        self._optimizer.zero_grad()
-        loss.sum().backward()
-        self._optimizer.step()
+        descend(self._optimizer, loss)
         return loss
 
     def _loss(self, moment: Moment, heads: int) -> Tensor:
@@ -113,6 +123,9 @@ class Batch:
         ]
         if self._config.select_by == "accuracy":
             return val, val, test, losses
+        if self._config.select_by == "loss":
+            # From 0 to 1 like the other scores: the geometric mean of the labels' probabilities.
+            return (-losses[1]).exp(), val, test, losses
         nodes = self._task.val
         return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test, losses
 
@@ -133,7 +146,7 @@ def build_model(task: Task, config: Config, streams: Streams, network: Backbone 
     """Create the config's network, or the custom model, with initial weights from each trial's stream."""
     sizes = (task.graph.num_features, config.hidden, task.graph.num_classes)
     if network is None:
-        return BACKBONES[config.backbone].create(streams, sizes, bias=config.bias, **config.options())
+        return backbone_class(config.backbone).create(streams, sizes, bias=config.bias, **config.options())
     if task.graph.edge_weights is not None and config.trains_gnn and not network.heeds_weights:
         raise ConfigError(
             "the graph has edge weights, but they do not change what the custom model computes; let its forward take "

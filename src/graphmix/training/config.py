@@ -11,6 +11,8 @@ from graphmix.models.registry import NETWORKS
 from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
 from graphmix.training.network_settings import NetworkSettings
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
+from graphmix.training.rule_papers import rule_settings
+from graphmix.training.rule_settings import RuleSettings
 from graphmix.training.settings import LARGEST_COUNT, RUN, check_value, parameters, setting, settings_of
 
 # The passes of one step, between which nobody hears of it; the paper has 10.
@@ -21,7 +23,7 @@ _WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(NetworkSettings):
+class Config(RuleSettings, NetworkSettings):
     """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
     method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
@@ -93,7 +95,9 @@ class Config(NetworkSettings):
         "pair", choices=("pair", "batch"), help="Whether each pair of nodes or each batch has its own mixing weight"
     )
     select_by: str = setting(
-        "accuracy", choices=("accuracy", "macro-f1"), help="Validation score by which the epoch of a trial is chosen"
+        "accuracy",
+        choices=("accuracy", "macro-f1", "loss"),
+        help="Validation score by which the epoch of a trial is chosen; loss is the cross-entropy, the lowest wins",
     )
     ties: str = setting("first", choices=("first", "last"), help="Which of several epochs with the best score is taken")
     class_weight: str = setting(
@@ -140,6 +144,7 @@ class Config(NetworkSettings):
         self._check_reading()
         self._check_target_weights()
         self._check_passes()
+        self.check_rule(self.method, self.backbone, self.perturbations, self.batch_norm)
 
     @classmethod
     def for_dataset(cls, dataset: str = "", *, reading: str | None = None, **given: Any) -> Self:
@@ -158,14 +163,16 @@ class Config(NetworkSettings):
         if unknown:
             raise ConfigError(f"there is no hyperparameter {min(unknown)!r}")
         given = {name: value for name, value in given.items() if value is not None}
-        dataset, backbone = dataset.lower().replace("_", "-"), str(given.get("backbone", cls.backbone))
-        chosen = READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
+        dataset, name = dataset.lower().replace("_", "-"), str(given.get("method", cls.method))
+        method = METHODS.get(name)
+        backbone = str(given.get("backbone", cls.backbone if method is None else method.backbone))
+        chosen: dict[str, Any] = {"backbone": backbone}
+        chosen |= READINGS[reading] | {"reading": reading, "gamma": GAMMAS[reading].get(dataset, cls.gamma)}
         for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
             chosen |= SETTINGS.get(owner, {})
-        method = METHODS.get(str(given.get("method", cls.method)))
         unlabeled = given.get("unlabeled", chosen.get("unlabeled", cls.unlabeled))
         chosen |= {} if method is None else method.defaults_with(unlabeled)
-        chosen |= given
+        chosen |= rule_settings(dataset, name) | given
         if dataset in RAMPS:
             epochs = check_value("epochs", chosen.get("epochs", cls.epochs), HYPERPARAMETERS["epochs"])
             chosen = dict(zip(("rampup_start", "rampup_end"), _ramp(epochs, RAMPS[dataset]), strict=True)) | chosen

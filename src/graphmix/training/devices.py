@@ -11,6 +11,7 @@ from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PASSES, SparseMatrix, fuses
 from graphmix.training.config import Config
 from graphmix.training.estimates import FASTEST, Least, check_possible, least_of
+from graphmix.training.methods import METHODS
 
 # On the CPU a batch pays off while its dropped-out features fit into the cache: about this many entries.
 _CPU_ENTRIES = 2**20
@@ -125,7 +126,10 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     # Dropout bits and random words, dropped-out values if a backend writes them out, and tilings of both matrices.
     features = 12 * _entries(graph, config, model)
     curves = 5 * config.epochs
-    return 4 * (weights + activations + features + curves)
+    method = METHODS[config.method]
+    passes = getattr(config, method.passes) if isinstance(method.passes, str) else method.passes
+    written = method.written_out * graph.num_nodes * graph.num_features
+    return 4 * (weights + passes * (activations + features) + written + curves)
 
 
 def free_memory(device: torch.device) -> int:

@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphmix.models.registry import NETWORKS
-from graphmix.training.config import Config
+from graphmix.models.registry import NETWORKS, SGAN
+from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.methods import METHODS
+from graphmix.training.settings import METHOD, RULE
+
+# What every method and every network reads.
+_OF_ALL = ("method", "predictor", "reading", "select_by", "ties", "class_weight")
+_OF_NETWORKS = {name for info in NETWORKS.values() for name in info.options}
 
 
 def few_epochs(config: Config) -> str | None:
@@ -25,16 +30,35 @@ def few_epochs(config: Config) -> str | None:
 
 
 def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
-    """Return a warning if values are given for hyperparameters that other networks have and this one has not.
+    """Return a warning if values are given for hyperparameters that the network or the method does not use.
 
     Args:
         config: the config.
         given: hyperparameters that the user gave, by name; None for those not given.
     """
-    ours = NETWORKS[config.backbone].options
-    others = {name for info in NETWORKS.values() for name in info.options if name not in ours}
-    unused = [f"`{name}`" for name, value in given.items() if value is not None and name in others]
-    if not unused:
-        return None
-    listed = " and ".join([", ".join(unused[:-1]), unused[-1]] if len(unused) > 1 else unused)
-    return f"{listed} {'has' if len(unused) == 1 else 'have'} no effect with the network {config.backbone}"
+    asked = [name for name, value in given.items() if value is not None and name in HYPERPARAMETERS]
+    network = NETWORKS[config.backbone]
+    idle = [name for name in asked if name in network.ignores or name in _OF_NETWORKS - set(network.options)]
+    notes = [
+        _no_effect(idle, f"network {config.backbone}"),
+        _no_effect(_unread(config, asked), f"method {config.method}"),
+    ]
+    return "; ".join(note for note in notes if note) or None
+
+
+def _unread(config: Config, asked: list[str]) -> list[str]:
+    """Those of the hyperparameters that the method does not use."""
+    method = METHODS[config.method]
+    groups = (RULE,) if method.rule is None else (METHOD, RULE)
+    used = {*_OF_ALL, *(name for name in method.uses if method.reads(name, vars(config)))}
+    idle = [name for name in asked if HYPERPARAMETERS[name].group in groups and name not in used]
+    return ["backbone", *idle] if "backbone" in asked and config.backbone == SGAN else idle
+
+
+def _no_effect(names: list[str], owner: str) -> str:
+    """The warning about some hyperparameters; "" if there are none."""
+    if not names:
+        return ""
+    *most, last = [f"`{name}`" for name in names]
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f"{listed} {'has' if len(names) == 1 else 'have'} no effect with the {owner}"

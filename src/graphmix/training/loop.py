@@ -12,8 +12,8 @@ from torch import Tensor
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import confusion, f1, reliability, softmax
-from graphmix.models import BACKBONES, Backbone
-from graphmix.models.registry import CUSTOM
+from graphmix.models import Backbone
+from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
@@ -93,9 +93,9 @@ class Fit:
         """The networks at their best epochs."""
         if self.network is not None:
             return replace(self.network, weights=self.weights)
-        if self.config.backbone not in BACKBONES:
+        if self.config.backbone not in NETWORKS or self.config.backbone == CUSTOM:
             raise ConfigError("these trials are of a custom model; give it to load_run as `model`")
-        return BACKBONES[self.config.backbone](self.weights, **self.config.options())
+        return backbone_class(self.config.backbone)(self.weights, **self.config.options())
 
     def predict_proba(self, graph: Graph) -> Tensor:
         """Class probabilities: `[trials, nodes, classes]`, rows sum to 1.

@@ -28,6 +28,13 @@ class Method:
         fit_place: its place among the methods that a fit tries unless told otherwise, cheap ones first; None if it is
             not one of them.
         for_fits: whether a fit can try it if asked to.
+        rule: the module and the class of its `Rule`, if it brings its own step; see `rules.rule`.
+        backbone: the network that it trains unless `Config.backbone` says otherwise.
+        uses: if it has a rule, the hyperparameters of methods that the rule reads.
+        needs: those of them that it reads only if another has a certain value: that one's name and value.
+        passes: how many passes there are whose gradients a step keeps, or the hyperparameter that counts them.
+        written_out: how many dense copies of the features a step writes out for each trial.
+        uses_edge_weights: whether it can be trained on a graph with edge weights.
     """
 
     about: str
@@ -43,6 +50,13 @@ class Method:
     report_place: int
     fit_place: int | None = None
     for_fits: bool = True
+    rule: tuple[str, str] | None = None
+    backbone: str = "gcn"
+    uses: tuple[str, ...] = ()
+    needs: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    passes: int | str = 1
+    written_out: int = 0
+    uses_edge_weights: bool = True
 
     @property
     def baseline(self) -> bool:
@@ -59,10 +73,27 @@ class Method:
         """Whether the GNN is trained on the targets that it predicts, so that one pass can do both."""
         return self.predicts_targets and self.trains_gnn and not self.mixes_targets
 
+    def reads(self, name: str, values: Mapping[str, Any]) -> bool:
+        """Return whether it reads a hyperparameter that it uses, given the values of all."""
+        if name not in self.needs:
+            return True
+        other, value = self.needs[name]
+        return bool(values[other] == value)
+
     def defaults_with(self, unlabeled: Any = "all") -> dict[str, Any]:
         """Return its defaults, given `Config.unlabeled`: targets of nodes that every step draws anew are not kept."""
         return {name: value for name, value in self.defaults.items() if name != KEPT or unlabeled == "all"}
 
+
+_ADVERSARIAL = (
+    "perturbation_size",
+    "perturbation_probe",
+    "power_iterations",
+    "adversarial_weight",
+    "entropy_weight",
+)
+_IF_SAMPLED = ("perturbation_size", "perturbation_probe", "power_iterations", "perturbed_nodes")
+_OF_NEIGHBOURS = ("graph_perturbation_size", "graph_weight", "neighbour_draws")
 
 METHODS: dict[str, Method] = {
     "graphmix": Method(
@@ -72,7 +103,7 @@ METHODS: dict[str, Method] = {
         predicts_targets=True,
         mixes=True,
         mixes_targets=True,
-        report_place=14,
+        report_place=41,
     ),
     "supervised": Method(
         about="the GNN on the labels alone",
@@ -94,7 +125,7 @@ METHODS: dict[str, Method] = {
         title="{network} (self-training)",
         trains=GNN,
         predicts_targets=True,
-        report_place=13,
+        report_place=40,
     ),
     "fcn-self-training": Method(
         about="the FCN on the labels and on targets that the GNN predicts",
@@ -127,8 +158,94 @@ METHODS: dict[str, Method] = {
             KEPT: 5,
         },
         enough_epochs=200,
-        report_place=15,
+        report_place=42,
         fit_place=5,
+    ),
+    # The papers' hyperparameters by dataset are in rule_papers.py.
+    "grand": Method(
+        about="random propagation: several passes with nodes left out, which agree on all nodes (Feng et al., 2020)",
+        title="GRAND",
+        trains=GNN,
+        rule=("grand", "GrandRule"),
+        backbone="grand",
+        uses=("perturbations", "temperature", "gamma"),
+        passes="perturbations",
+        report_place=30,
+        for_fits=False,
+    ),
+    "dropedge": Method(
+        about="the GNN on the labels, with other edges left out in every step (Rong et al., 2020)",
+        title="{network} (DropEdge)",
+        trains=GNN,
+        rule=("dropedge", "DropEdge"),
+        uses=("edge_dropout",),
+        report_place=31,
+        for_fits=False,
+    ),
+    "vat": Method(
+        about="the GNN on the labels, its predictions smooth against the worst perturbation of each node "
+        "(Miyato et al., 2018)",
+        title="{network} (VAT)",
+        trains=GNN,
+        rule=("vat", "VAT"),
+        uses=_ADVERSARIAL,
+        passes=4,
+        report_place=32,
+        for_fits=False,
+    ),
+    "bvat": Method(
+        about="VAT with perturbations of nodes far apart, or of all nodes at once (Deng et al., 2019)",
+        title="{network} (BVAT)",
+        trains=GNN,
+        rule=("bvat", "BVAT"),
+        uses=(*_ADVERSARIAL, "bvat_form", "perturbed_nodes"),
+        needs=dict.fromkeys(_IF_SAMPLED, ("bvat_form", "sampled")),
+        passes=4,
+        written_out=6,
+        report_place=33,
+        for_fits=False,
+    ),
+    "graphat": Method(
+        about="the GNN on the labels, its predictions close to the neighbours' under the worst perturbations "
+        "(Feng et al., 2019)",
+        title="{network} (GraphAT)",
+        trains=GNN,
+        rule=("graphat", "GraphAT"),
+        uses=_OF_NEIGHBOURS,
+        passes=3,
+        report_place=34,
+        for_fits=False,
+        uses_edge_weights=False,
+    ),
+    "graphvat": Method(
+        about="GraphAT and VAT in one loss (Feng et al., 2019)",
+        title="{network} (GraphVAT)",
+        trains=GNN,
+        rule=("graphat", "GraphVAT"),
+        uses=(*_OF_NEIGHBOURS, *_ADVERSARIAL),
+        passes=5,
+        report_place=35,
+        for_fits=False,
+        uses_edge_weights=False,
+    ),
+    "gmnn": Method(
+        about="two networks in turn, one on the features, one on the neighbours' classes (Qu et al., 2019)",
+        title="GMNN({network})",
+        trains=GNN,
+        rule=("gmnn", "GMNN"),
+        uses=("temperature", "pretraining", "phase_epochs", "optimiser"),
+        passes=2,
+        report_place=36,
+        for_fits=False,
+    ),
+    "graphsgan": Method(
+        about="a deep net on features and embeddings, against a generator of nodes (Ding et al., 2018)",
+        title="GraphSGAN",
+        trains=GNN,
+        rule=("graphsgan", "GraphSGAN"),
+        backbone="sgan",
+        report_place=37,
+        for_fits=False,
     ),
     "label-propagation": Method(
         about="nothing: the labels spread along the edges, without the features",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from graphmix.models.ratios import check_ratios
-from graphmix.models.registry import BACKBONES, CUSTOM
+from graphmix.models.registry import BACKBONES, CUSTOM, SGAN
 from graphmix.training.settings import NETWORK, setting
 
 
@@ -11,7 +11,7 @@ from graphmix.training.settings import NETWORK, setting
 class NetworkSettings:
     """The part of a `Config` that describes the network."""
 
-    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM,), group=NETWORK, help="The network")
+    backbone: str = setting("gcn", choices=tuple(BACKBONES), unlisted=(CUSTOM, SGAN), group=NETWORK, help="The network")
     hidden: int = setting(
         16,
         at_least=1,
@@ -40,7 +40,7 @@ class NetworkSettings:
         at_most=1000,
         added=True,
         group=NETWORK,
-        help="Hops that a gpr weighs besides a node itself, or steps of the walk of an appnp",
+        help="Hops that a gpr weighs or a grand averages, besides a node itself, or steps of the walk of an appnp",
     )
     teleport: float = setting(
         0.1,
@@ -100,6 +100,12 @@ class NetworkSettings:
         added=True,
         group=NETWORK,
         help="How often a layer of a disengcn divides the neighbours between the channels anew",
+    )
+    node_dropout: float = setting(
+        0.5, at_least=0, below=1, added=True, group=NETWORK, help="Share of the nodes that a grand leaves out of a pass"
+    )
+    batch_norm: bool = setting(
+        False, added=True, group=NETWORK, help="Whether a grand normalises its inputs and hidden states over the nodes"
     )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")

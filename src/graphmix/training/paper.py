@@ -6,6 +6,7 @@ from typing import Any
 
 from graphmix.training.methods import KEPT, METHODS
 from graphmix.training.network_papers import NETWORK_SETTINGS
+from graphmix.training.rule_papers import RULES
 
 # Where the paper and the authors' released code differ (docs/design/0003-two-readings.md).
 READINGS: dict[str, dict[str, Any]] = {
@@ -68,15 +69,16 @@ def varies_by(name: str) -> tuple[str, ...]:
     """Return what a hyperparameter's default depends on in `Config.for_dataset`.
 
     Example:
-        >>> varies_by("gamma"), varies_by("temperature")
-        (('dataset', 'reading'), ('method',))
+        >>> varies_by("fcn_loss"), varies_by("temperature")
+        (('reading',), ('dataset', 'method'))
     """
     owners = [owner for owner, values in SETTINGS.items() if name in values]
     ramp = name in ("rampup_start", "rampup_end")
-    by_dataset = ramp or name == "gamma" or any(dataset for dataset, _ in owners)
+    by_rule = [dataset for (dataset, _), values in RULES.items() if name in values]
+    by_dataset = ramp or name == "gamma" or any(dataset for dataset, _ in owners) or any(by_rule)
     by_backbone = any(backbone for _, backbone in owners)
     # Readings differ in `unlabeled`, on which `Method.defaults_with` depends.
     by_reading = name in ("gamma", KEPT) or name in READINGS["paper"]
-    by_method = any(name in method.defaults for method in METHODS.values())
+    by_method = bool(by_rule) or any(name in method.defaults for method in METHODS.values())
     found = {"dataset": by_dataset, "backbone": by_backbone, "reading": by_reading, "method": by_method}
     return tuple(what for what, holds in found.items() if holds)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeGuard
 from graphmix.errors import ConfigError
 from graphmix.text import clipped
 
-METHOD, NETWORK, RUN = "The method", "The network", "The run"
-GROUPS = (METHOD, NETWORK, RUN)
+METHOD, NETWORK, RUN, RULE = "The method", "The network", "The run", "Methods of other papers"
+GROUPS = (METHOD, NETWORK, RUN, RULE)
 
 # Counts are stored as int32 on devices.
 LARGEST_COUNT = 2**31 - 1

@@ -25,6 +25,7 @@ from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import passes_at_once
 from graphmix.training.needed import label_logits, labeled_rows, reads_labeled_rows
+from graphmix.training.rules.rule import make_rule
 from graphmix.training.task import Picks, Task
 
 
@@ -63,8 +64,8 @@ def step_loss(
 ) -> Tensor:
     """The loss that each trial minimises in this step: the FCN's if its coin shows heads, else the GNN's.
 
-    Only GraphMix by alternate optimisation flips coins. Trials share no weights, so the gradient of the sum
-    consists of the trials' own gradients.
+    Only GraphMix by alternate optimisation flips coins; a method with a rule has its rule's loss. Trials share no
+    weights, so the gradient of the sum consists of the trials' own gradients.
 
     Args:
         model: the network, with its trials' weights.
@@ -77,6 +78,9 @@ def step_loss(
     Returns:
         `[trials]`.
     """
+    rule = make_rule(model, task, config, streams)
+    if rule is not None:
+        return rule.loss(rule.phase(epoch), epoch)
     if heads is None:
         heads = flip_coins(config, streams, epoch + 1)[epoch]
     order = heads_first(heads.to(streams.keys.device))

@@ -10,10 +10,11 @@ from torch import Tensor
 from graphmix.data import Graph, Split, binarise, row_normalise
 from graphmix.errors import ConfigError, DataError
 from graphmix.method import class_weights
-from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory
+from graphmix.training.methods import METHODS
 from graphmix.training.reach import Reach
 
 
@@ -27,11 +28,13 @@ def check_edge_weights(graph: Graph, config: Config) -> None:
 
     A custom model is checked when it is built.
     """
+    if graph.edge_weights is not None and not METHODS[config.method].uses_edge_weights:
+        raise ConfigError(f"{config.method} does not use edge weights; leave them out, or choose another `method`")
     if graph.edge_weights is None or not config.trains_gnn or config.backbone == CUSTOM:
         return
     if NETWORKS[config.backbone].uses_edge_weights:
         return
-    able = [name for name, info in NETWORKS.items() if info.uses_edge_weights]
+    able = [name for name in BACKBONES if NETWORKS[name].uses_edge_weights]
     raise ConfigError(
         f"edge weights are used by {', '.join(able[:-1])} and {able[-1]} only, not by {config.backbone}; choose one of "
         "them as `backbone`, or leave the edge weights out"
@@ -184,6 +187,8 @@ def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:
 
 
 def _reach(graph: Graph, labeled: Picks, config: Config) -> Reach | None:
+    if METHODS[config.method].rule is not None:
+        return None
     if labeled.index.shape[0] > 1 or config.backbone == CUSTOM or not config.trains_gnn:
         return None
     if not backbone_class(config.backbone).reads_hops or config.hidden_dropout > 0:

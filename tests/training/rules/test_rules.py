@@ -1,0 +1,81 @@
+"""All rules: a trial in a batch equals the trial alone, on any split; options, bounds and warnings."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from graphmix import Config, fit, make_split, synthetic
+from graphmix.models.registry import NETWORKS
+from graphmix.training.config import HYPERPARAMETERS
+from graphmix.training.expectations import unused_settings
+from graphmix.training.methods import METHODS
+from graphmix.training.rule_papers import RULES
+from graphmix.training.settings import RULE
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+RULED = tuple(name for name, method in METHODS.items() if method.rule is not None)
+VARIANTS = {
+    "grand, normalised": {"method": "grand", "batch_norm": True},
+    "grand over gcn": {"method": "grand", "backbone": "gcn"},
+    "graphsgan": {"method": "graphsgan", "hidden": 16},
+    "gmnn, short": {"method": "gmnn", "pretraining": 4, "phase_epochs": 3, "optimiser": "rmsprop"},
+    "vat over gat": {"method": "vat", "backbone": "gat"},
+    "bvat, sampled": {"method": "bvat", "bvat_form": "sampled"},
+}
+CASES = {name: {"method": name} for name in RULED} | VARIANTS
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("own_splits", [False, True], ids=["shared", "own splits"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(case, own_splits, device):
+    graph, split = synthetic(nodes=150, features=60, labels_per_class=5, seed=1)
+    split = make_split("5-per-class", graph, list(range(4))) if own_splits else split
+    batch = Config.for_dataset("", trials=4, epochs=14, **CASES[case])
+    together = fit(graph, split, batch, device=device, chunk=4)
+    assert torch.isfinite(together.history.loss).all()
+    assert not torch.equal(together.history.loss[0], together.history.loss[1])
+    for trial in (0, 3):
+        own = make_split("5-per-class", graph, [trial]) if own_splits else split
+        alone = fit(graph, own, replace(batch, trials=1, seed=trial), device=device)
+        for curve in ("val_accuracy", "test_accuracy"):
+            assert torch.equal(getattr(together.history, curve)[trial], getattr(alone.history, curve)[0])
+        assert_close(together.history.loss[trial], alone.history.loss[0], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", RULED)
+def test_a_rule_names_what_it_uses(method):
+    info = METHODS[method]
+    assert set(info.uses) <= set(HYPERPARAMETERS)
+    assert info.backbone in NETWORKS
+    assert (None, method) in RULES
+    for (_, name), values in RULES.items():
+        assert name in RULED
+        read = {*METHODS[name].uses, *NETWORKS[METHODS[name].backbone].options}
+        groups = {HYPERPARAMETERS[each].group for each in values if each not in read and each not in ("select_by",)}
+        assert RULE not in groups
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "said"),
+    [
+        (
+            {"method": "grand", "backbone": "grand"},
+            {"heads": 2, "alpha": 1.0, "temperature": 0.1, "epochs": 3},
+            "`heads` has no effect with the network grand; `alpha` has no effect with the method grand",
+        ),
+        ({}, {"alpha": 1.0, "hidden_dropout": 0.5}, None),
+        ({}, {"edge_dropout": 0.5}, "`edge_dropout` has no effect with the method graphmix"),
+        ({"method": "bvat"}, {"perturbation_size": 0.1}, "`perturbation_size` has no effect with the method bvat"),
+        ({"method": "bvat", "bvat_form": "sampled"}, {"perturbation_size": 0.1, "perturbed_nodes": 3}, None),
+        (
+            {"method": "graphsgan"},
+            {"backbone": "gcn", "hidden_dropout": 0.5, "hidden": 20},
+            "`hidden_dropout` has no effect with the network sgan; `backbone` has no effect with the method graphsgan",
+        ),
+    ],
+)
+def test_options_without_effect_are_named(config, given, said):
+    assert unused_settings(Config(**config), given) == said
