@@ -29,6 +29,7 @@ class APPNP(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     hops: int = 10
     teleport: float = 0.1

@@ -101,7 +101,7 @@ class Backbone(abc.ABC):
         reads_hops: whether `encode` and `decode` each read nothing of the graph but one product with its propagation,
             so that a rectangular one, from the nodes that matter to those that depend on them, will do, and so will
             one with other edges in every trial.
-        reads_x_once: whether `encode` reads the features in one `linear` with its first weight alone.
+        reads_x_once: whether `encode` reads the features in one `linear` alone, with `first_weight`.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -167,6 +167,10 @@ class Backbone(abc.ABC):
     def features(self) -> int:
         """How many features it takes; its first weight must be `[trials, features, width]`."""
         return self.weights[self.first].shape[1]
+
+    def first_weight(self, graph: GraphLike) -> Tensor:
+        """W of the product X W through which the features are read, if there is one: `[trials, features, width]`."""
+        return self.weights[self.first]
 
     @property
     def options(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Chebyshev(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     order: int = 2
 
@@ -63,9 +64,13 @@ class Chebyshev(Backbone):
         """Decay the first layer alone, as Kipf and Welling do."""
         return usual if name.startswith("conv1.") else 0.0
 
+    def first_weight(self, graph: GraphLike) -> Tensor:
+        """The weights of all orders."""
+        return self._weight("conv1", graph)
+
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute ReLU(Σₖ Tₖ(L) X Wₖ): `[trials, nodes, hidden]`."""
-        mapped = linear(x, self._weight("conv1", graph), self.input_dropout, noise)
+        mapped = linear(x, self.first_weight(graph), self.input_dropout, noise)
         return self._filter(mapped, graph, "conv1").relu()
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:

@@ -36,6 +36,7 @@ class DisenGCN(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     channels: int = 7
     layers: int = 5

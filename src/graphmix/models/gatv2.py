@@ -8,7 +8,7 @@ where j runs over i and its neighbours, and d_ij is dropout. In a GAT the vector
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -33,6 +33,8 @@ class GATv2(Backbone):
         heads: number of heads in the first layer; their outputs are concatenated.
         output_heads: number of heads in the second layer; their outputs are averaged.
     """
+
+    reads_x_once: ClassVar[bool] = True
 
     attention_dropout: float = 0.5
     heads: int = 8
@@ -70,9 +72,13 @@ class GATv2(Backbone):
             entries=edges * max(width, output_heads * classes),
         )
 
+    def first_weight(self, graph: GraphLike) -> Tensor:
+        """W and V side by side."""
+        return self._weight("conv1", graph)
+
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute ELU of the first layer: `[trials, nodes, heads * hidden]`."""
-        mapped = linear(x, self._weight("conv1", graph), self.input_dropout, noise)
+        mapped = linear(x, self.first_weight(graph), self.input_dropout, noise)
         attended = self._attend(mapped, graph, "conv1", noise).flatten(2)
         return elu(add_bias(attended, self.weights.get("conv1.bias")))
 

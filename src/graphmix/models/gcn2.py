@@ -34,6 +34,7 @@ class GCN2(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     layers: int = 64
     teleport: float = 0.1

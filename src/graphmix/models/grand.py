@@ -11,7 +11,17 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
+from graphmix.models.backbone import (
+    Backbone,
+    Footprint,
+    GraphLike,
+    GraphSizes,
+    add_bias,
+    drop,
+    linear,
+    two_layers_of,
+    zeros,
+)
 from graphmix.sparse import SparseMatrix, per_trial, sum_of_powers
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Noise, Purpose, Streams
@@ -44,14 +54,9 @@ class Grand(Backbone):
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases start at zero, and batch norm as the identity."""
-        features, hidden, classes = sizes
+        features, hidden, _ = sizes
         noise = streams.at(Purpose.WEIGHTS)
-        weights = {
-            "conv1.weight": glorot(noise, features, hidden),
-            "conv2.weight": glorot(noise, hidden, classes),
-        }
-        if bias:
-            weights |= {"conv1.bias": zeros(noise, hidden), "conv2.bias": zeros(noise, classes)}
+        weights = two_layers_of(noise, sizes, bias=bias)
         if options.get("batch_norm", cls.batch_norm):
             weights |= _norm(noise, "norm1", features) | _norm(noise, "norm2", hidden)
         return cls(weights, **options)

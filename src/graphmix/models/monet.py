@@ -29,6 +29,7 @@ class MoNet(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     kernels: int = 3
     coordinates: int = 2
@@ -63,9 +64,13 @@ class MoNet(Backbone):
             entries=(2 * graph.num_edges + graph.num_nodes) * kernels * (width + 1),
         )
 
+    def first_weight(self, graph: GraphLike) -> Tensor:
+        """The weights of all kernels."""
+        return self._weight("conv1", graph)
+
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute ReLU of the first layer: `[trials, nodes, hidden]`."""
-        mapped = linear(x, self._weight("conv1", graph), self.input_dropout, noise)
+        mapped = linear(x, self.first_weight(graph), self.input_dropout, noise)
         return self._gather(mapped, graph, "conv1").relu()
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:

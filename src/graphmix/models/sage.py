@@ -15,6 +15,7 @@ class SAGE(Backbone):
     """ReLU(X W₁ + M X V₁), then H W₂ + M H V₂, with M the neighbours' mean; on the null graph a net without the Vs."""
 
     reads_rows: ClassVar[bool] = True
+    reads_x_once: ClassVar[bool] = True
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -45,9 +46,13 @@ class SAGE(Backbone):
             entries=graph.num_propagated + 2 * graph.num_nodes,
         )
 
+    def first_weight(self, graph: GraphLike) -> Tensor:
+        """Both weights side by side."""
+        return self._weight("conv1", graph)
+
     def encode(self, x: SparseMatrix | Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute H = ReLU(X W₁ + M X V₁), one dropout mask for both: `[trials, nodes, hidden]`."""
-        mapped = linear(x, self._weight("conv1", graph), self.input_dropout, noise)
+        mapped = linear(x, self.first_weight(graph), self.input_dropout, noise)
         return self._gather(mapped, graph, "conv1").relu()
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:

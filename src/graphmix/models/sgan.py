@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphmix.models.activations import elu
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, glorot, zeros
 from graphmix.sparse import SparseMatrix, matmul
 from graphmix.streams import Noise, Purpose, Streams
@@ -100,11 +101,6 @@ def times(values: Tensor, weight: Tensor) -> Tensor:
         return values @ weight
     # A product of several trials may round in another way than that of one, and the game enlarges differences.
     return torch.stack([each @ own for each, own in zip(values, weight, strict=True)])
-
-
-def elu(values: Tensor) -> Tensor:
-    """Compute ELU from steps that round equally in every place of a tensor."""
-    return torch.maximum(values, values.clamp(max=0).expm1())
 
 
 def inputs(graph: Any) -> Tensor:

@@ -27,6 +27,7 @@ class GraphUNet(Backbone):
     """
 
     first: ClassVar[str] = "down0.weight"
+    reads_x_once: ClassVar[bool] = True
 
     pool_ratios: tuple[float, ...] = (0.5, 0.5)
 

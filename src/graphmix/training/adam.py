@@ -44,20 +44,25 @@ class Group(NamedTuple):
 
 def weight_groups(model: Backbone, config: Config) -> list[Group]:
     """Divide a model's weights by their rates of decay, and by whether one kernel can update them."""
-    groups: dict[tuple[float, bool], list[Tensor]] = {}
     trained = {name: weight for name, weight in model.weights.items() if weight.requires_grad}
-    for name, weight in trained.items():
+    return group(trained.values(), [model.decay_of(name, config.weight_decay) for name in trained])
+
+
+def group(weights: Iterable[Tensor], decays: Iterable[float]) -> list[Group]:
+    """Divide weights `[trials, ...]`, each with its rate of decay."""
+    groups: dict[tuple[float, bool], list[Tensor]] = {}
+    for weight, decay in zip(weights, decays, strict=True):
         fused = weight.is_cuda or weight[0].numel() % _CACHE_LINE == 0
-        groups.setdefault((model.decay_of(name, config.weight_decay), fused), []).append(weight)
-    return [Group(weights, decay, fused) for (decay, fused), weights in groups.items()]
+        groups.setdefault((decay, fused), []).append(weight)
+    return [Group(members, decay, fused) for (decay, fused), members in groups.items()]
 
 
 class Adam:
     """Adam for tensors that stay in place, with steps that a CUDA graph can capture."""
 
-    def __init__(self, groups: Iterable[Group], rate: float):
+    def __init__(self, groups: Iterable[Group], rate: float, betas: tuple[float, float] = BETAS):
         self._groups = list(groups)
-        self._rate = rate
+        self._rate, self._betas = rate, betas
         # Per group: first and second moments, and the number of steps, which kernels read from device memory.
         self._state = [
             (
@@ -86,7 +91,7 @@ class Adam:
             torch._foreach_add_(steps, 1)
             if not group.fused:
                 for each in zip(group.weights, gradients, first, second, steps, strict=True):
-                    _update(*each, rate=self._rate, decay=group.decay)
+                    _update(*each, rate=self._rate, decay=group.decay, betas=self._betas)
                 continue
             torch._fused_adam_(
                 group.weights,
@@ -96,8 +101,8 @@ class Adam:
                 [],
                 steps,
                 lr=self._rate,
-                beta1=BETAS[0],
-                beta2=BETAS[1],
+                beta1=self._betas[0],
+                beta2=self._betas[1],
                 weight_decay=group.decay,
                 eps=EPSILON,
                 amsgrad=False,
@@ -106,14 +111,22 @@ class Adam:
 
 
 def _update(
-    weight: Tensor, gradient: Tensor, first: Tensor, second: Tensor, steps: Tensor, *, rate: float, decay: float
+    weight: Tensor,
+    gradient: Tensor,
+    first: Tensor,
+    second: Tensor,
+    steps: Tensor,
+    *,
+    rate: float,
+    decay: float,
+    betas: tuple[float, float],
 ) -> None:
     """Update one weight on a CPU, operation by operation."""
     if decay != 0:
         gradient = gradient.add(weight, alpha=decay)
-    first.lerp_(gradient, 1 - BETAS[0])
-    second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    first.lerp_(gradient, 1 - betas[0])
+    second.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
     number = steps.item()
-    size = rate / (1 - BETAS[0] ** number)
-    denominator = (second.sqrt() / math.sqrt(1 - BETAS[1] ** number)).add_(EPSILON)
+    size = rate / (1 - betas[0] ** number)
+    denominator = (second.sqrt() / math.sqrt(1 - betas[1] ** number)).add_(EPSILON)
     weight.addcdiv_(first, denominator, value=-size)

@@ -5,6 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Graph, Split, Streams, Task, build_model, fit, step_loss, synthetic
+from graphmix.models.registry import BACKBONES, backbone_class
 from graphmix.streams import Purpose
 from graphmix.training.rules import bvat
 from graphmix.training.rules.adversarial import Adversarial, divergence, entropy
@@ -132,8 +133,8 @@ def test_perturbations_have_the_length_and_are_worse_than_random_ones():
 def test_what_cannot_be_perturbed_is_refused(monkeypatch):
     graph, split = synthetic(nodes=60, features=40, labels_per_class=3, seed=3)
     for method in ("vat", "bvat"):
-        with pytest.raises(ConfigError, match="gcn, gat or gpr, not sage"):
-            fit(graph, split, Config(method=method, backbone="sage", trials=1, epochs=1), device="cpu")
+        with pytest.raises(ConfigError, match=r"in one product, gcn, .* or disengcn, not grand"):
+            fit(graph, split, Config(method=method, backbone="grand", trials=1, epochs=1), device="cpu")
     monkeypatch.setattr(bvat, "_MOST_WRITTEN", 10)
     with pytest.raises(ConfigError, match="bvat_form='sampled'"):
         fit(graph, split, Config(method="bvat", trials=1, epochs=1), device="cpu")
@@ -141,11 +142,13 @@ def test_what_cannot_be_perturbed_is_refused(monkeypatch):
         Config(method="vat", perturbation_size=0)
 
 
-@pytest.mark.parametrize("backbone", ["gcn", "gat", "gpr"])
+@pytest.mark.parametrize("backbone", [name for name in BACKBONES if backbone_class(name).reads_x_once])
 def test_a_probe_finds_the_gradient_of_every_network_that_allows_it(backbone):
     graph, split = synthetic(nodes=30, features=20, labels_per_class=2, seed=3)
     dense = Graph.build(graph.x.to_dense(), graph.edge_index, graph.y)
-    config = Config(method="vat", backbone=backbone, trials=1, input_dropout=0.0, attention_dropout=0.0)
+    config = Config(
+        method="vat", backbone=backbone, trials=1, input_dropout=0.0, attention_dropout=0.0, propagation_dropout=0.0
+    )
     task, streams = Task.build(dense, Split(split.train, split.val, split.test), config), Streams.from_seeds([0])
     model = build_model(task, config, streams)
 
@@ -157,4 +160,4 @@ def test_a_probe_finds_the_gradient_of_every_network_that_allows_it(backbone):
     left = Plain(model, task, config, streams).steepest(lambda logits: logits[..., 0].sum(1), noise)
     x = task.x.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(model(x, task.graph)[..., 0].sum(), x)
-    assert_close(left[0] @ model.weights["conv1.weight"][0].detach().T, gradient, rtol=1e-3, atol=1e-5)
+    assert_close(left[0] @ model.first_weight(task.graph)[0].detach().T, gradient, rtol=1e-3, atol=1e-5)

@@ -97,5 +97,5 @@ def test_settings_and_refusals():
     assert (cora.epochs, cora.pretraining, cora.optimiser, cora.learning_rate) == (300, 100, "rmsprop", 0.05)
     assert (pubmed.epochs, pubmed.pretraining, pubmed.optimiser, pubmed.learning_rate) == (400, 200, "adam", 0.01)
     graph, split = synthetic(nodes=60, features=40, labels_per_class=3, seed=3)
-    with pytest.raises(ConfigError, match="gcn, gat or gpr"):
-        fit(graph, split, Config(method="gmnn", backbone="unet", trials=1, epochs=1), device="cpu")
+    with pytest.raises(ConfigError, match="one product"):
+        fit(graph, split, Config(method="gmnn", backbone="grand", trials=1, epochs=1), device="cpu")

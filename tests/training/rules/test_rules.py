@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from graphmix import Config, fit, make_split, synthetic
-from graphmix.models.registry import NETWORKS
+from graphmix import Config, Graph, fit, make_split, synthetic
+from graphmix.errors import ConfigError
+from graphmix.models.registry import BACKBONES, NETWORKS, backbone_class
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.expectations import unused_settings
 from graphmix.training.methods import METHODS
@@ -43,6 +44,50 @@ def test_a_trial_in_a_batch_has_the_curves_of_the_trial_alone(case, own_splits, 
         for curve in ("val_accuracy", "test_accuracy"):
             assert torch.equal(getattr(together.history, curve)[trial], getattr(alone.history, curve)[0])
         assert_close(together.history.loss[trial], alone.history.loss[0], rtol=1e-3, atol=1e-4)
+
+
+ONE_PRODUCT = [name for name in BACKBONES if backbone_class(name).reads_x_once]
+CLAIMED = {
+    **dict.fromkeys(("vat", "bvat", "graphat", "graphvat", "gmnn"), ONE_PRODUCT),
+    "grand": list(BACKBONES),
+    "dropedge": ["gcn"],
+    "graphsgan": ["sgan"],
+}
+SMALL = {"hidden": 4, "heads": 2, "layers": 2, "channels": 2, "routing_steps": 2, "pretraining": 1, "phase_epochs": 1}
+
+
+def test_all_networks_but_grand_read_the_features_in_one_product():
+    assert [name for name in BACKBONES if name != "grand"] == ONE_PRODUCT
+    assert set(CLAIMED) == set(RULED)
+
+
+@pytest.mark.parametrize(("method", "backbone"), [(name, each) for name in RULED for each in CLAIMED[name]])
+def test_a_rule_trains_every_network_that_it_claims(method, backbone):
+    graph, split = synthetic(nodes=60, features=24, labels_per_class=3, seed=1)
+    config = Config.for_dataset("", method=method, backbone=backbone, trials=2, epochs=4, **SMALL)
+    together = fit(graph, split, config, device="cpu", chunk=2)
+    alone = fit(graph, split, replace(config, trials=1, seed=1), device="cpu")
+    assert not torch.equal(together.history.loss[0], together.history.loss[1])
+    assert_close(together.history.loss[1], alone.history.loss[0], rtol=1e-3, atol=1e-4)
+    assert torch.isfinite(together.history.loss).all()
+
+
+@pytest.mark.parametrize("method", RULED)
+def test_other_networks_are_refused_in_one_sentence(method):
+    graph, split = synthetic(nodes=60, features=24, labels_per_class=3, seed=1)
+    for backbone in set(BACKBONES) - set(CLAIMED[method]) - {"gcn"}:
+        with pytest.raises(ConfigError, match=r"`backbone`.*") as refused:
+            fit(graph, split, Config.for_dataset("", method=method, backbone=backbone, trials=1, epochs=1))
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("method", ["vat", "graphvat", "gmnn"])
+@pytest.mark.parametrize("backbone", ["chebyshev", "sage", "gatv2", "monet"])
+def test_a_graph_without_edges_is_trained_on(method, backbone):
+    graph, split = synthetic(nodes=60, features=24, labels_per_class=3, seed=1)
+    bare = Graph.build(graph.x, graph.edge_index[:, :0], graph.y)
+    config = Config.for_dataset("", method=method, backbone=backbone, trials=1, epochs=2, **SMALL)
+    assert torch.isfinite(fit(bare, split, config, device="cpu").history.loss).all()
 
 
 @pytest.mark.parametrize("method", RULED)

@@ -12,13 +12,12 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from graphmix.errors import ConfigError
 from graphmix.method import cross_entropy, log_softmax, softmax
 from graphmix.models import Backbone
 from graphmix.models.shifted import Shifted
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
-from graphmix.training.rules.rule import Rule
+from graphmix.training.rules.rule import Rule, require_one_product
 from graphmix.training.task import Picks, Task
 
 # As in the code of Feng et al. (2019): the gradient of a mean over nodes at a row may be smaller than its rounding.
@@ -29,11 +28,7 @@ class Adversarial(Rule):
     """A rule that perturbs features."""
 
     def __init__(self, model: Backbone, task: Task, config: Config, streams: Streams):
-        if not model.reads_x_once:
-            raise ConfigError(
-                f"{config.method} needs a network that multiplies the features with one weight, as the `backbone` gcn, "
-                f"gat or gpr, not {config.backbone}"
-            )
+        require_one_product(model, config)
         super().__init__(model, task, config, streams)
 
     def clean(self, epoch: int | Tensor) -> tuple[Tensor, Tensor]:
@@ -84,7 +79,7 @@ class Adversarial(Rule):
 
     @property
     def _first(self) -> Tensor:
-        return self.model.weights[self.model.first].detach()
+        return self.model.first_weight(self.task.graph).detach()
 
 
 def divergence(logits: Tensor, moved: Tensor, nodes: Picks | None = None) -> Tensor:

@@ -14,6 +14,7 @@ from graphmix.errors import ConfigError
 from graphmix.models import Backbone
 from graphmix.sparse import per_trial
 from graphmix.streams import Noise, Purpose, Streams
+from graphmix.training.adam import BETAS, EPSILON
 from graphmix.training.config import Config
 from graphmix.training.rules.adversarial import divergence
 from graphmix.training.rules.far_nodes import far_nodes
@@ -22,7 +23,6 @@ from graphmix.training.task import Task
 
 # Adam's steps on the perturbations, their size, and the deviation of the random numbers they start from.
 STEPS, RATE, START = 10, 1e-3, 0.01
-_DECAYS, _EPSILON = (0.9, 0.999), 1e-8
 # Squared, relative to the longest row: what a row of zeros counts as.
 _DAMPING, _LEAST = 1e-6, 1e-30
 # Perturbations of all nodes are written out, up to this many entries.
@@ -64,7 +64,7 @@ class BVAT(VAT):
         shape = self.task.x.shape
         added = self.streams.at(Purpose.PERTURBATION, epoch).bell(shape[0] * shape[1]).view(-1, *shape) * START
         mean, square = torch.zeros_like(added), torch.zeros_like(added)
-        first, second = _DECAYS
+        first, second = BETAS
         for step in range(1, STEPS + 1):
             with torch.enable_grad():
                 free = added.detach().requires_grad_()
@@ -73,6 +73,6 @@ class BVAT(VAT):
             slope = added - gradient
             mean = mean.lerp(slope, 1 - first)
             square = square.lerp(slope.square(), 1 - second)
-            length = (square / (1 - second**step)).sqrt() + _EPSILON
+            length = (square / (1 - second**step)).sqrt() + EPSILON
             added = added - RATE / (1 - first**step) * mean / length
         return added

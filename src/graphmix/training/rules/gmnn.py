@@ -16,13 +16,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphmix.errors import ConfigError
 from graphmix.method import cross_entropy, softmax
 from graphmix.models import Backbone
 from graphmix.streams import Noise, Purpose, Streams
-from graphmix.training.adam import Optimizer
+from graphmix.training.adam import Adam, Optimizer, weight_groups
 from graphmix.training.config import Config
-from graphmix.training.rules.rule import Rule, descend
+from graphmix.training.rmsprop import RMSprop
+from graphmix.training.rules.rule import Rule, descend, require_one_product
 from graphmix.training.task import Task
 
 PRETRAIN, DRAW, TRAIN_P, TEACH, TRAIN_Q = range(5)
@@ -62,11 +62,7 @@ class GMNN(Rule):
     forgets: ClassVar[tuple[int, ...]] = (TEACH,)
 
     def __init__(self, model: Backbone, task: Task, config: Config, streams: Streams):
-        if not model.reads_x_once:
-            raise ConfigError(
-                "gmnn needs a network that takes other features in every trial, as the `backbone` gcn, gat or gpr, "
-                f"not {config.backbone}"
-            )
+        require_one_product(model, config)
         super().__init__(model, task, config, streams)
         classes = task.graph.num_classes
         # A stream of its own: the two networks do not start from the same numbers.
@@ -137,9 +133,6 @@ def _mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return cross_entropy(logits, targets, logits.new_full((1, nodes), 1 / nodes))
 
 
-def _optimizer(model: Backbone, config: Config) -> torch.optim.Optimizer:
-    parameters = [weight for weight in model.parameters() if weight.requires_grad]
-    rate, decay, on_cuda = config.learning_rate, config.weight_decay, parameters[0].is_cuda
-    if config.optimiser == "rmsprop":
-        return torch.optim.RMSprop(parameters, lr=rate, weight_decay=decay, capturable=on_cuda)
-    return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, capturable=on_cuda)
+def _optimizer(model: Backbone, config: Config) -> Optimizer:
+    kind = RMSprop if config.optimiser == "rmsprop" else Adam
+    return kind(weight_groups(model, config), config.learning_rate)

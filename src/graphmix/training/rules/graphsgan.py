@@ -15,10 +15,11 @@ from torch import Tensor
 
 from graphmix.method import draw_positions, log_softmax, softmax
 from graphmix.models import Backbone
+from graphmix.models.activations import elu
 from graphmix.models.backbone import glorot, zeros
-from graphmix.models.sgan import SGAN, elu, inputs, times, unit
+from graphmix.models.sgan import SGAN, inputs, times, unit
 from graphmix.streams import Noise, Purpose, Streams
-from graphmix.training.adam import Optimizer
+from graphmix.training.adam import Adam, Optimizer, group
 from graphmix.training.config import Config
 from graphmix.training.rules.rule import Rule, descend
 from graphmix.training.task import Picks, Task
@@ -117,11 +118,5 @@ def pull_away(values: Tensor) -> Tensor:
     return (cosines.sum(dim=(1, 2)) - cosines.diagonal(dim1=1, dim2=2).sum(dim=1)) / (size * (size - 1))
 
 
-def _adam(parameters: list[Tensor], config: Config) -> torch.optim.Optimizer:
-    return torch.optim.Adam(
-        parameters,
-        lr=config.learning_rate,
-        betas=_BETAS,
-        weight_decay=config.weight_decay,
-        capturable=parameters[0].is_cuda,
-    )
+def _adam(parameters: list[Tensor], config: Config) -> Adam:
+    return Adam(group(parameters, [config.weight_decay] * len(parameters)), config.learning_rate, _BETAS)

@@ -6,7 +6,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from graphmix.models import Backbone
+from graphmix.errors import ConfigError
+from graphmix.models import BACKBONES, Backbone
+from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import Optimizer
 from graphmix.training.config import Config
@@ -49,6 +51,16 @@ class Rule(abc.ABC):
         loss = self.loss(phase, epoch)
         descend(optimizer, loss)
         return loss
+
+
+def require_one_product(model: Backbone, config: Config) -> None:
+    """Raise ConfigError unless the network reads the features in one product: then they may differ between trials."""
+    if not model.reads_x_once:
+        able = [name for name in BACKBONES if backbone_class(name).reads_x_once]
+        raise ConfigError(
+            f"{config.method} needs a `backbone` that reads the features in one product, {', '.join(able[:-1])} or "
+            f"{able[-1]}, not {config.backbone}"
+        )
 
 
 def descend(optimizer: Optimizer, loss: Tensor) -> None:
