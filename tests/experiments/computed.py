@@ -134,6 +134,8 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
     }
     cases |= {f"released {name}": partial(run, backbone=name, reading="released") for name in BACKBONES}
     cases |= {
+        # A game of two networks makes noise grow with every step.
+        "graphsgan sgan": partial(run, method="graphsgan", learning_rate=0.001, epochs=2),
         "bvat, sampled": partial(run, method="bvat", bvat_form="sampled", perturbed_nodes=3),
         "kept targets": partial(run, method="graphmix-steady", target_every=3),
         "released self-training": partial(run, method="self-training", reading="released"),
