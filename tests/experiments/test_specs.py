@@ -122,6 +122,26 @@ def test_every_cell_of_a_table_has_the_papers_number(name):
         assert cell.paper.std is None or 0 < cell.paper.std < 7
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "columns", "trained"),
+    [
+        ("standard-split", "DropEdge", ["Cora", "Citeseer", "Pubmed"], ("dropedge", "gcn", 128)),
+        ("standard-split", "BVAT", ["Cora", "Citeseer", "Pubmed"], ("bvat", "gcn", 16)),
+        ("standard-split", "GraphSGAN", ["Cora", "Citeseer"], ("graphsgan", "sgan", 500)),
+        ("standard-split", "GraphVAT", ["Cora", "Citeseer"], ("graphvat", "gcn", 16)),
+        ("state-of-the-art", "MoNet", ["Cora", "Pubmed"], ("supervised", "monet", 16)),
+        ("larger-datasets", "GS-Mean", ["Cora-Full", "Coauthor-CS", "Coauthor-Physics"], ("supervised", "sage", 64)),
+        ("links", "GMNN", ["Bitcoin OTC", "Bitcoin Alpha"], ("gmnn", "gcn", 128)),
+    ],
+)
+def test_quoted_systems_are_run_where_there_is_a_number(name, row, columns, trained):
+    cells = [cell for cell in plan(load_spec(name), Asked()) if cell.row == row]
+    assert [cell.column for cell in cells] == columns
+    for cell in cells:
+        assert cell.reading == "paper"
+        assert (cell.method, cell.config.backbone, cell.config.hidden) == trained
+
+
 def test_numbers_are_those_of_the_papers_source():
     source = Path(__file__).parents[3] / "shared/paper/graphmix.tex"
     if not source.exists():
@@ -323,9 +343,28 @@ def test_patterns_choose_cells(only, yes, no):
     assert all(fits(cell, None) for cell in cells.values())
 
 
+def test_the_readings_of_a_row_are_those_of_its_table():
+    table = {
+        "name": "x",
+        "title": "",
+        "source": "",
+        "about": "",
+        "kind": "table",
+        "trials": 1,
+        "rows": [],
+        "columns": [],
+    }
+    column = {"name": "Cora", "dataset": "cora", "split": "public"}
+    row = {"name": "GCN", "method": "supervised", "readings": ["released"]}
+    with pytest.raises(ConfigError, match="GCN has a reading that the table has not"):
+        parse(table | {"rows": [row], "columns": [column]}, "x")
+    both = parse(table | {"rows": [row], "columns": [column], "readings": ["paper", "released"]}, "x")
+    assert [cell.reading for cell in plan(both, Asked())] == ["released"]
+
+
 def test_a_pattern_that_fits_nothing_names_what_there_is():
-    with pytest.raises(ConfigError, match=r"standard-split has no cell 'BVAT'"):
-        plan(load_spec("standard-split"), Asked(only="BVAT"))  # only quoted
+    with pytest.raises(ConfigError, match=r"state-of-the-art has no cell 'GCN \(Kipf"):
+        plan(load_spec("state-of-the-art"), Asked(only="GCN (Kipf and Welling)"))  # only quoted
     with pytest.raises(ConfigError, match=r"its rows are GCN, GAT.*its columns Cora, Citeseer, Pubmed"):
         plan(load_spec("random-splits"), Asked(only="MLP/Cora"))
 

@@ -158,8 +158,10 @@ def _without_added(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
     paper = row.paper.get(column.name)
+    if row.quoted and paper is None:
+        return []
     if not row.runs:
-        return [Cell(row=row.name, column=column.name, reading=None, paper=paper)] if paper else []
+        return [Cell(row=row.name, column=column.name, reading=None, paper=paper)]
     chosen = spec.chosen(row, column)
     trials = asked.trials or chosen.pop("trials", spec.trials)
     dataset, split, method = chosen.pop("dataset"), chosen.pop("split"), chosen["method"]
@@ -167,7 +169,7 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
     baseline = METHODS[method].baseline
     chosen |= {"trials": trials, "seed": asked.seed, "method": None if baseline else method}
     cells = []
-    for reading in spec.readings[:1] if baseline else spec.readings:
+    for reading in spec.readings[:1] if baseline else row.readings or spec.readings:
         usual = Config.for_dataset(dataset, reading=reading, **chosen)
         cell = Cell(
             row=row.name,

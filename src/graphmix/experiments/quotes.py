@@ -7,7 +7,6 @@ from typing import Any
 from graphmix.experiments.spec import load_spec, names
 from graphmix.results.record import Quoted
 from graphmix.results.run import RunResult
-from graphmix.training.config import Config
 from graphmix.training.methods import METHODS
 
 # A run that differs in one of these is a variant, for which the paper has no number.
@@ -41,7 +40,8 @@ def _numbers() -> dict[_Place, tuple[Quoted, str]]:
         for row in spec.rows:
             for column in spec.columns if row.runs else ():
                 chosen = spec.chosen(row, column)
-                backbone = None if METHODS[chosen["method"]].baseline else chosen.get("backbone", Config.backbone)
+                method = METHODS[chosen["method"]]
+                backbone = None if method.baseline else chosen.get("backbone", method.backbone)
                 place = _place(chosen["dataset"], chosen["split"], backbone, chosen)
                 if column.name in row.paper:
                     found.setdefault(place, (row.paper[column.name], spec.metric))

@@ -41,6 +41,7 @@ class Row:
         on: further settings by column.
         paper: the paper's numbers by column.
         quoted: whether the paper quotes its numbers from elsewhere; it is run only if its settings name a method.
+        readings: the readings it is computed by, if not those of the spec.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Row:
     on: Mapping[str, Settings] = field(default_factory=dict)
     paper: Mapping[str, Quoted] = field(default_factory=dict)
     quoted: bool = False
+    readings: tuple[str, ...] = ()
 
     @property
     def runs(self) -> bool:
@@ -165,14 +167,14 @@ def _column(entry: dict[str, Any], spec: str) -> Column:
 
 def _row(entry: dict[str, Any], trials: int | None, spec: str) -> Row:
     _require("name" in entry, spec, "a row has no name")
-    name, quoted = entry.pop("name"), entry.pop("quoted", False)
+    name, quoted, readings = entry.pop("name"), entry.pop("quoted", False), tuple(entry.pop("readings", ()))
     paper = {}
     for column, numbers in entry.pop("paper", {}).items():
         fits = isinstance(numbers, list) and len(numbers) in (1, 2)
         _require(fits, spec, f"the paper's number in {name} / {column} is not [mean] or [mean, std]")
         std = float(numbers[1]) if len(numbers) == 2 else None
         paper[column] = Quoted(float(numbers[0]), std, None if quoted else trials)
-    return Row(name=name, quoted=quoted, paper=paper, on=entry.pop("on", {}), settings=entry)
+    return Row(name=name, quoted=quoted, readings=readings, paper=paper, on=entry.pop("on", {}), settings=entry)
 
 
 def _check(spec: Spec, name: str) -> None:
@@ -191,6 +193,7 @@ def _check(spec: Spec, name: str) -> None:
         _require(titles and len(titles) == len(set(titles)), name, "rows and columns need names, each once")
     for row in spec.rows:
         stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
+        _require(set(row.readings) <= set(spec.readings), name, f"{row.name} has a reading that the table has not")
         _require(not stray, name, f"{row.name} refers to {min(stray, default='')!r}, which is not a column")
         for column in spec.columns:
             if row.runs:
