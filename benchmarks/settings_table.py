@@ -1,7 +1,7 @@
 """The table of all hyperparameters in docs/howto/hyperparameters.md, from the fields of `Config`."""
 
 from graphmix.training.config import HYPERPARAMETERS
-from graphmix.training.paper import varies_by
+from graphmix.training.paper import varies_text
 from graphmix.training.settings import GROUPS
 
 
@@ -14,7 +14,7 @@ def _group(group: str) -> str:
     lines = [f"**{group}**", "", "| name | symbol | default | values | meaning |", "|---|---|---|---|---|"]
     for name, rules in HYPERPARAMETERS.items():
         if rules.group == group:
-            varying = " and ".join(varies_by(name))
+            varying = varies_text(name)
             default = f"{rules.default_words}, varies by {varying}" if varying else rules.default_words
             lines.append(f"| `{name}` | {rules.symbol} | {default} | {rules.values} | {rules.help} |")
     return "\n".join(lines) + "\n"

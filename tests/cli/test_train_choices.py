@@ -35,6 +35,15 @@ def train(*arguments, cwd, **environment):
         ["--backbone", "gatv2", "--heads", "2"],
         ["--backbone", "monet", "--kernels", "2", "--coordinates", "3"],
         ["--backbone", "disengcn", "--channels", "3", "--layers", "2", "--routing-steps", "2"],
+        ["--backbone", "grand", "--hops", "3", "--node-dropout", "0.3"],
+        ["--method", "grand", "--perturbations", "2", "--temperature", "0.3"],
+        ["--method", "dropedge", "--edge-dropout", "0.3"],
+        ["--method", "vat", "--backbone", "chebyshev", "--power-iterations", "2"],
+        ["--method", "bvat", "--bvat-form", "sampled", "--perturbed-nodes", "5"],
+        ["--method", "graphat", "--graph-weight", "0.5", "--neighbour-draws", "3"],
+        ["--method", "graphvat", "--perturbation-size", "0.1"],
+        ["--method", "gmnn", "--pretraining", "1", "--phase-epochs", "1", "--optimiser", "rmsprop"],
+        ["--method", "graphsgan", "--hidden", "10"],
         ["--method", "fcn"],
         ["--method", "self-training", "--predictor", "fcn"],
         ["--method", "fcn-self-training"],
@@ -57,6 +66,41 @@ def test_options_of_other_networks_are_named_before_training(tmp_path):
     done = graphmix("train", "synthetic", *QUICK, *given, "--no-report", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr == "graphmix: --heads and --order have no effect with the network sage\n"
+
+
+def test_options_that_a_rule_does_not_use_are_named_before_training(tmp_path):
+    given = ["--method", "dropedge", "--alpha", "2", "--pretraining", "3", "--heads", "2"]
+    done = graphmix("train", "synthetic", *QUICK, *given, "--no-report", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "graphmix: --heads has no effect with the network gcn; --alpha and --pretraining have no effect with "
+        "the method dropedge\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--method", "dropedge", "--backbone", "gat"], "dropedge needs the --backbone gcn"),
+        (["--method", "vat", "--backbone", "grand"], "vat needs a --backbone that reads the features in one product"),
+        (["--method", "graphsgan", "--backbone", "gat"], "graphsgan trains a network of its own"),
+        (["--method", "grand", "--perturbations", "0"], "--perturbations must be at least 1 for grand"),
+        (["--method", "dropedge", "--edge-dropout", "1"], "--edge-dropout must be at least 0 and below 1"),
+        (["--method", "gmnn", "--phase-epochs", "0"], "--phase-epochs must be at least 1"),
+        (["--method", "bvat", "--bvat-form", "other"], "--bvat-form must be one of optimised, sampled"),
+        (["--backbone", "sgan"], "graphsgan trains a network of its own"),
+        (["--backbone", "grand", "--batch-norm"], "--batch-norm needs a method"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_what_a_rule_cannot_do_takes_one_sentence(given, said, tmp_path):
+    refused(graphmix("train", "synthetic", *QUICK, *given, cwd=tmp_path), said)
+
+
+def test_help_names_every_method():
+    listed = " ".join(graphmix("train", "--help").stdout.split())
+    for name in METHODS:
+        assert f" {name}: " in listed
 
 
 def test_few_epochs_are_warned_of_before_training(tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from graphmix.limits import NAMES
 from graphmix.training.config import HYPERPARAMETERS
-from graphmix.training.paper import varies_by
+from graphmix.training.paper import varies_text
 from graphmix.training.settings import GROUPS, Setting
 
 Command = Callable[..., None]
@@ -98,8 +98,7 @@ def describe(name: str, default: str | None = None, choices: tuple[str, ...] | N
     meaning = f"{rules.symbol}, {rules.help[0].lower()}{rules.help[1:]}" if rules.symbol else rules.help
     # Bounds are left to the messages; a switch needs no list of its two values.
     allowed = ", ".join(choices or ()) or (rules.values if rules.choices or rules.values_text else "")
-    *most, last = varies_by(name) or ("",)
-    varying = f"{', '.join(most)} and {last}" if most else last
+    varying = varies_text(name)
     usual = default or rules.default_words + (f", varies by {varying}" if varying else "")
     return f"{meaning} ({f'{allowed}; ' if allowed else ''}default: {usual})."
 

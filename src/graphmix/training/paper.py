@@ -82,3 +82,14 @@ def varies_by(name: str) -> tuple[str, ...]:
     by_method = bool(by_rule) or any(name in method.defaults for method in METHODS.values())
     found = {"dataset": by_dataset, "backbone": by_backbone, "reading": by_reading, "method": by_method}
     return tuple(what for what, holds in found.items() if holds)
+
+
+def varies_text(name: str) -> str:
+    """Return what a hyperparameter's default depends on, in words; "" if on nothing.
+
+    Example:
+        >>> varies_text("gamma")
+        'dataset, reading and method'
+    """
+    *most, last = varies_by(name) or ("",)
+    return f"{', '.join(most)} and {last}" if most else last

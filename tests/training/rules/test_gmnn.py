@@ -1,10 +1,14 @@
 """GMNN: the phases, the drawn classes, the targets and the losses of both networks."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Streams, Task, build_model, build_optimizer, fit, make_split, synthetic
+from graphmix.data import dual
 from graphmix.streams import Purpose
 from graphmix.training.rules.gmnn import DRAW, GMNN, PRETRAIN, TEACH, TRAIN_P, TRAIN_Q
 
@@ -99,3 +103,41 @@ def test_settings_and_refusals():
     graph, split = synthetic(nodes=60, features=40, labels_per_class=3, seed=3)
     with pytest.raises(ConfigError, match="one product"):
         fit(graph, split, Config(method="gmnn", backbone="grand", trials=1, epochs=1), device="cpu")
+
+
+def links():
+    """Links whose class follows from the group of one end."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    ends = rng.integers(0, 25, (2, 200))
+    return dual(ends, 25, (ends.min(axis=0) < 8).astype(np.int64))
+
+
+def test_links_are_classified_as_nodes_of_the_dual_graph():
+    graph = links()
+    split = make_split("random", graph, [0, 1], sizes=(60, 60, 60))
+    config = Config.for_dataset("bitcoin-otc", method="gmnn", trials=2, epochs=60, pretraining=20, phase_epochs=20)
+    assert (config.select_by, config.hidden, config.weight_decay) == ("macro-f1", 128, 0.0)
+    together = fit(graph, split, config, device="cpu", chunk=2)
+    assert (together.test_f1.nanmean(1) > 0.6).all()
+    alone = fit(
+        graph, make_split("random", graph, [1], sizes=(60, 60, 60)), replace(config, trials=1, seed=1), device="cpu"
+    )
+    assert_close(together.history.loss[1], alone.history.loss[0], rtol=1e-3, atol=1e-4)
+    assert torch.equal(together.test_accuracy[1:], alone.test_accuracy)
+
+
+def test_neighbours_of_links_are_links_that_share_an_end():
+    graph = links()
+    split = make_split("random", graph, [0, 1], sizes=(60, 60, 60))
+    config = Config.for_dataset("bitcoin-otc", method="gmnn", trials=2, epochs=4)
+    task, streams = Task.build(graph, split, config), Streams.from_seeds([0, 1])
+    rule = GMNN(build_model(task, config, streams), task, config, streams)
+    rule.draw(streams.at(Purpose.DRAWN_LABELS, 0))
+    near = torch.eye(graph.num_nodes)
+    near[tuple(graph.edge_index)] = 1
+    scale = near.sum(1).rsqrt()
+    spread = scale[:, None] * near * scale
+    for trial in range(2):
+        first, second = (rule.second.weights[f"{layer}.weight"][trial] for layer in ("conv1", "conv2"))
+        expected = spread @ (spread @ rule.drawn[trial] @ first).relu() @ second
+        assert_close(rule.second(rule.drawn, task.graph)[trial], expected, rtol=1e-3, atol=1e-4)
