@@ -3,7 +3,8 @@
 from graphmix.models.registry import NETWORKS
 from graphmix.results.fit import MIXTURE, CandidateResult, FitMetrics
 from graphmix.results.run import RunResult
-from graphmix.training.methods import FCN, METHODS
+from graphmix.training.method import FCN
+from graphmix.training.methods import METHODS
 
 METRICS = {"test_macro_f1": "macro F1", "test_rarest_f1": "rarer F1", "test_accuracy": "accuracy"}
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from graphmix.errors import ConfigError
 from graphmix.models.registry import NETWORKS
-from graphmix.training.methods import FCN, GNN, METHODS, trained_methods
+from graphmix.training.method import FCN, GNN
+from graphmix.training.methods import METHODS, trained_methods
 from graphmix.training.network_settings import NetworkSettings
 from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAMP
 from graphmix.training.rule_papers import rule_settings

@@ -4,7 +4,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from graphmix.training.methods import KEPT, METHODS
+from graphmix.training.method import KEPT
+from graphmix.training.methods import METHODS
 from graphmix.training.network_papers import NETWORK_SETTINGS
 from graphmix.training.rule_papers import RULES
 

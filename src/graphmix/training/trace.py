@@ -21,7 +21,8 @@ from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory, choose_device, trials_at_once
-from graphmix.training.methods import BOTH, METHODS
+from graphmix.training.method import BOTH
+from graphmix.training.methods import METHODS
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task
 

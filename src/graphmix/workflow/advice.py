@@ -13,7 +13,8 @@ from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut, held_out
 from graphmix.text import counted
 from graphmix.training.devices import choose_device
-from graphmix.training.methods import FCN, METHODS, STEADY
+from graphmix.training.method import FCN
+from graphmix.training.methods import METHODS, STEADY
 from graphmix.workflow.candidates import hold_out
 from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.next_labels import Suggestion, next_labels

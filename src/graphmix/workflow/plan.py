@@ -11,7 +11,8 @@ from graphmix.results.names import method_title
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import AUTO, Config
 from graphmix.training.expectations import few_epochs
-from graphmix.training.methods import FCN, METHODS, STEADY
+from graphmix.training.method import FCN
+from graphmix.training.methods import METHODS, STEADY
 from graphmix.training.paper import SETTINGS
 from graphmix.training.task import check_edge_weights
 
