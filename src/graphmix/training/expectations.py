@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphmix.models.registry import NETWORKS, SGAN
+from graphmix.models.registry import NETWORKS
 from graphmix.training.config import HYPERPARAMETERS, Config
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import METHOD, RULE
@@ -41,18 +41,19 @@ def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
     idle = [name for name in asked if name in network.ignores or name in _OF_NETWORKS - set(network.options)]
     notes = [
         _no_effect(idle, f"network {config.backbone}"),
-        _no_effect(_unread(config, asked), f"method {config.method}"),
+        _no_effect(_unread(config, asked, given), f"method {config.method}"),
     ]
     return "; ".join(note for note in notes if note) or None
 
 
-def _unread(config: Config, asked: list[str]) -> list[str]:
+def _unread(config: Config, asked: list[str], given: Mapping[str, Any]) -> list[str]:
     """Those of the hyperparameters that the method does not use."""
     method = METHODS[config.method]
     groups = (RULE,) if method.rule is None else (METHOD, RULE)
     used = {*_OF_ALL, *(name for name in method.uses if method.reads(name, vars(config)))}
     idle = [name for name in asked if HYPERPARAMETERS[name].group in groups and name not in used]
-    return ["backbone", *idle] if "backbone" in asked and config.backbone == SGAN else idle
+    # Only graphsgan changes the network that is given.
+    return idle if given.get("backbone") in (None, config.backbone) else ["backbone", *idle]
 
 
 def _no_effect(names: list[str], owner: str) -> str:

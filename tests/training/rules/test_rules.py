@@ -115,6 +115,7 @@ def test_a_rule_names_what_it_uses(method):
         ({}, {"edge_dropout": 0.5}, "`edge_dropout` has no effect with the method graphmix"),
         ({"method": "bvat"}, {"perturbation_size": 0.1}, "`perturbation_size` has no effect with the method bvat"),
         ({"method": "bvat", "bvat_form": "sampled"}, {"perturbation_size": 0.1, "perturbed_nodes": 3}, None),
+        ({"method": "graphsgan"}, {"backbone": "sgan"}, None),
         (
             {"method": "graphsgan"},
             {"backbone": "gcn", "hidden_dropout": 0.5, "hidden": 20},
