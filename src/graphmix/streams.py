@@ -84,7 +84,12 @@ class Noise:
     def words(self, count: int) -> Tensor:
         """Draw words of 64 random bits: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, (int(self.purpose) << 60) + self._draws, self.epoch, count)
+        return _draw_words(self.keys, self._place, self.epoch, count)
+
+    @property
+    def _place(self) -> int:
+        """The purpose and the number of the last draw, as one number."""
+        return (int(self.purpose) << 60) + self._draws
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
@@ -97,6 +102,9 @@ class Noise:
         count = -(-entries // WORD_BITS)
         if len(digits) == 1:
             return Keep(self.words(count), 1.0 / kept)
+        if triton_streams is not None and self.keys.is_cuda:
+            self._draws += 1
+            return Keep(triton_streams.draw_keep(self.keys, self._place, self.epoch, count, digits), 1.0 / kept)
         # The bits of an entry depend on its position, not on how many entries there are.
         draws = self.words(count * len(digits)).unflatten(1, (count, len(digits))).unbind(2)
         # Horner's rule on the binary expansion of P(kept), 64 entries at a time: from the last digit up, OR with

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 
 from graphmix.errors import ConfigError
-from graphmix.method import accuracy, f1, label_loss
+from graphmix.method import f1
 from graphmix.models import BACKBONES, Backbone
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
+from graphmix.training.judging import accuracies, judge
 from graphmix.training.padding import padded_loss
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
@@ -107,10 +108,7 @@ class Batch:
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """The selection score, validation and test accuracy, training and validation loss: `[trials]` each."""
         logits = self._model(self._task.x, self._task.judged)
-        val, test = accuracies(logits, self._task)
-        losses = [
-            label_loss(nodes.of(logits), nodes.labels, nodes.weight) for nodes in (self._task.labeled, self._task.val)
-        ]
+        val, test, *losses = judge(logits, self._task)
         if self._config.select_by == "accuracy":
             return val, val, test, losses
         nodes = self._task.val
@@ -174,8 +172,3 @@ def _fill_gradients(optimizer: torch.optim.Optimizer, *_: object) -> None:
 def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
     """Validation and test accuracy, without dropout: `[trials]` each."""
     return accuracies(model(task.x, task.judged), task)
-
-
-def accuracies(logits: Tensor, task: Task) -> tuple[Tensor, Tensor]:
-    """Validation and test accuracy of logits `[trials, nodes, classes]`: `[trials]` each."""
-    return accuracy(task.val.of(logits), task.val.labels), accuracy(task.test.of(logits), task.test.labels)
