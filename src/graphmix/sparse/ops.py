@@ -20,9 +20,9 @@ from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.streams import WORD_BITS, Keep
 
 try:
-    from graphmix.sparse import triton_ops, triton_rows, triton_weights
+    from graphmix.sparse import triton_dense, triton_ops, triton_rows
 except ImportError:  # Triton ships with CUDA builds of torch only
-    triton_ops = triton_rows = triton_weights = None  # type: ignore[assignment]
+    triton_dense = triton_ops = triton_rows = None  # type: ignore[assignment]
 
 
 # From this many entries on, native kernels are worth the time that loading them takes, and a first time compiling them.
@@ -86,10 +86,7 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
         return result
     trials, columns, width = weight.shape
     stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
-    if _use_triton(values) and stacked.shape[1] > triton_weights.PART:
-        product: Tensor = _Stacked.apply(stacked, weight)
-    else:
-        product = stacked @ weight
+    product: Tensor = _Stacked.apply(stacked, weight) if _use_triton(values) else stacked @ weight
     return product.view(values.shape[0], values.shape[1], width)
 
 
@@ -146,19 +143,21 @@ class _PerTrial(torch.autograd.Function):
 
 
 class _Stacked(torch.autograd.Function):
-    """`[trials, rows, columns]` times `[trials, columns, width]` on CUDA, where there are many rows."""
+    """`[trials, rows, columns]` times `[trials, columns, width]` on CUDA."""
 
     @staticmethod
     def forward(ctx: Any, stacked: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(stacked, weight)
-        product: Tensor = stacked @ weight
-        return product
+        return triton_dense.multiply(stacked, weight)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         stacked, weight = ctx.saved_tensors
-        to_values = grad @ weight.mT if ctx.needs_input_grad[0] else None
-        return to_values, triton_weights.weight_gradient(stacked, grad) if ctx.needs_input_grad[1] else None
+        needs_values, needs_weight = ctx.needs_input_grad
+        return (
+            triton_dense.multiply(grad, weight.mT) if needs_values else None,
+            triton_dense.weight_gradient(stacked, grad) if needs_weight else None,
+        )
 
 
 class _DropoutMatMul(torch.autograd.Function):

@@ -16,6 +16,7 @@ from graphmix.training.judging import accuracies, judge
 from graphmix.training.padding import padded_loss
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
+from graphmix.training.warm import compile_kernels
 
 
 class Batch:
@@ -61,6 +62,10 @@ class Batch:
     def device(self) -> torch.device:
         """The device that the batch trains on."""
         return self._task.device
+
+    def compile_kernels(self) -> None:
+        """Compile the kernels of all epochs side by side, on CUDA."""
+        compile_kernels(self._model, self._task, self._config, self._streams)
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
         """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.

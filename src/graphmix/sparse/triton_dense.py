@@ -1,7 +1,8 @@
-"""The gradient of a weight that multiplies many rows, on CUDA.
+"""Products of rows with their trial's weight on CUDA, and the gradient of the weight.
 
-It is a sum over all rows of a trial. cuBLAS lets one block of threads sum them; these kernels share the rows out in
-parts, and add the parts in order, so that a trial's result does not depend on the other trials.
+cuBLAS chooses a kernel by the number of trials, and kernels differ in how they round. These add in the same order
+whatever else is in the batch. The gradient of a weight is a sum over all rows of a trial, which cuBLAS gives to one
+block of threads. Here rows are shared out in parts, and the parts are added in order.
 """
 
 import torch
@@ -11,9 +12,44 @@ from torch import Tensor
 
 from graphmix.cuda_grid import check_grid
 
-PART = 512  # rows that a program sums
+_PART = 512  # rows that a program sums for a gradient
+_ROWS = 64  # rows that a program multiplies
+_INNER = 32
 _TILE = 64
 _BLOCK = 256
+
+
+def multiply(values: Tensor, weight: Tensor) -> Tensor:
+    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`."""
+    values = values.contiguous()
+    (trials, rows, columns), width = values.shape, weight.shape[2]
+    out = torch.empty(trials, rows, width, device=values.device)
+    if out.numel() == 0:
+        return out
+    wide = _tile(width)
+    grid = (triton.cdiv(rows, _ROWS), trials, triton.cdiv(width, wide))
+    check_grid(*grid)
+    with torch.cuda.device_of(values):
+        _multiply_kernel[grid](
+            values,
+            weight,
+            out,
+            rows,
+            columns,
+            width,
+            *weight.stride(),
+            ROWS=_ROWS,
+            INNER=min(_INNER, _tile(columns)),
+            WIDTH=wide,
+            num_warps=4,
+        )
+    return out
+
+
+def _tile(size: int) -> int:
+    """The size of a tile; a tensor core multiplies at least 16."""
+    power: int = triton.next_power_of_2(size)
+    return min(_TILE, max(16, power))
 
 
 def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
@@ -24,9 +60,9 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
     """
     values, grad = values.contiguous(), grad.contiguous()
     (trials, rows, columns), width = values.shape, grad.shape[2]
-    parts = max(1, triton.cdiv(rows, PART))
+    parts = max(1, triton.cdiv(rows, _PART))
     partial = torch.empty(trials, parts, columns, width, device=grad.device)
-    high, wide = (min(_TILE, max(16, triton.next_power_of_2(size))) for size in (columns, width))
+    high, wide = _tile(columns), _tile(width)
     tiles = triton.cdiv(width, wide)
     grid = (trials, parts, triton.cdiv(columns, high) * tiles)
     check_grid(*grid)
@@ -39,7 +75,7 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
             columns,
             width,
             tiles,
-            PART=PART,
+            PART=_PART,
             ROWS=32,
             COLUMNS=high,
             WIDTH=wide,
@@ -51,6 +87,38 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
         entries = columns * width
         _add_kernel[(triton.cdiv(entries, _BLOCK), trials)](partial, out, parts, entries, BLOCK=_BLOCK, num_warps=4)
     return out
+
+
+@triton.jit(do_not_specialize=["rows", "trial_step"])
+def _multiply_kernel(  # type: ignore[no-untyped-def]
+    values,
+    weight,
+    out,
+    rows,
+    columns,
+    width,
+    trial_step,
+    column_step,
+    lane_step,
+    ROWS: tl.constexpr,  # noqa: N803
+    INNER: tl.constexpr,  # noqa: N803
+    WIDTH: tl.constexpr,  # noqa: N803
+):
+    trial = tl.program_id(1).to(tl.int64)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    lane = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
+    place = trial * rows + row
+    real, inside = (row < rows)[:, None], (lane < width)[None, :]
+    weight += trial * trial_step
+    total = tl.zeros([ROWS, WIDTH], dtype=tl.float32)
+    for first in range(0, columns, INNER):
+        column = first + tl.arange(0, INNER)
+        known = column < columns
+        left = tl.load(values + place[:, None] * columns + column[None, :], mask=real & known[None, :], other=0.0)
+        there = column[:, None] * column_step + lane[None, :] * lane_step
+        right = tl.load(weight + there, mask=known[:, None] & inside, other=0.0)
+        total = tl.dot(left, right, total, input_precision="tf32x3")
+    tl.store(out + place[:, None] * width + lane[None, :], total, mask=real & inside)
 
 
 @triton.jit(do_not_specialize=["rows"])
