@@ -96,7 +96,12 @@ class Noise:
     def words(self, count: int) -> Tensor:
         """Draw words of 64 random bits: int64 `[trials, count]`."""
         self._draws += 1
-        return _draw_words(self.keys, _place(self.purpose) + self._draws, self.epoch, count)
+        return _draw_words(self.keys, self._place, self.epoch, count)
+
+    @property
+    def _place(self) -> int:
+        """The purpose and the number of the last draw, as one number."""
+        return _bits_of(self.purpose) + self._draws
 
     def uniform(self, count: int) -> Tensor:
         """Draw float32 numbers in [0, 1): `[trials, count]`."""
@@ -121,6 +126,9 @@ class Noise:
         count = -(-entries // WORD_BITS)
         if len(digits) == 1:
             return Keep(self.words(count), 1.0 / kept)
+        if triton_streams is not None and self.keys.is_cuda:
+            self._draws += 1
+            return Keep(triton_streams.draw_keep(self.keys, self._place, self.epoch, count, digits), 1.0 / kept)
         # The bits of an entry depend on its position, not on how many entries there are.
         draws = self.words(count * len(digits)).unflatten(1, (count, len(digits))).unbind(2)
         # Horner's rule on the binary expansion of P(kept), 64 entries at a time: from the last digit up, OR with
@@ -175,7 +183,7 @@ def binary_digits(probability: float) -> tuple[list[bool], float]:
     return digits, numerator / 2**RATE_BITS
 
 
-def _place(purpose: int) -> int:
+def _bits_of(purpose: int) -> int:
     # The lowest 48 bits belong to the epoch and the draw, the highest is a sign. There are 3 bits from bit 60 for the
     # first eight purposes, and for all others 10 bits below those.
     return ((purpose & 7) << 60) + ((purpose >> 3) << 50)

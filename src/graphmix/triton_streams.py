@@ -24,6 +24,21 @@ def draw_words(keys: Tensor, draw: int, epoch: int | Tensor, count: int) -> Tens
     return out
 
 
+def draw_keep(keys: Tensor, draw: int, epoch: int | Tensor, count: int, digits: list[bool]) -> Tensor:
+    """Draw words whose bits are 1 with the probability that has these binary digits: int64 `[trials, count]`."""
+    when = epoch if isinstance(epoch, Tensor) else torch.full((1,), epoch, device=keys.device)
+    out = torch.empty(keys.shape[0], count, device=keys.device, dtype=torch.int64)
+    if out.numel():
+        per_trial, programs = flat_grid(keys.shape[0], count, _BLOCK)
+        # Bit d is the digit number d after the point.
+        packed = sum(1 << place for place, digit in enumerate(digits) if digit)
+        with torch.cuda.device_of(keys):
+            _keep_kernel[(programs,)](
+                keys, out, when, draw, count, per_trial, packed, len(digits), BLOCK=_BLOCK, num_warps=4
+            )
+    return out
+
+
 def copy_keys(keys: Tensor, first: int, last: int) -> Tensor:
     """Derive the keys of copies first … last - 1 of each stream: int64 `[trials * copies]` from int64 `[trials]`."""
     copies = last - first
@@ -52,6 +67,22 @@ def _words_kernel(keys, out, epoch, draw, count, per_trial, BLOCK: tl.constexpr)
     place = _mix(draw.to(tl.uint64) + (tl.load(epoch).to(tl.uint64) << 16))
     state = tl.load(keys + trial).to(tl.uint64) + place
     word = _mix(state + (position + 1).to(tl.uint64) * 0x9E3779B97F4A7C15)
+    tl.store(out + trial * count + position, word.to(tl.int64), mask=position < count)
+
+
+@triton.jit(do_not_specialize=["draw", "count", "per_trial", "digits", "length"])
+def _keep_kernel(keys, out, epoch, draw, count, per_trial, digits, length, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+    trial = (tl.program_id(0) // per_trial).to(tl.int64)
+    position = (tl.program_id(0) % per_trial).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    place = _mix(draw.to(tl.uint64) + (tl.load(epoch).to(tl.uint64) << 16))
+    state = tl.load(keys + trial).to(tl.uint64) + place
+    number = (position * length + length).to(tl.uint64)
+    word = _mix(state + number * 0x9E3779B97F4A7C15)
+    # Horner's rule, as in `Noise.keep`.
+    for step in range(1, length):
+        fresh = _mix(state + (number - step) * 0x9E3779B97F4A7C15)
+        digit = (digits >> (length - 1 - step)) & 1
+        word = tl.where(digit == 1, word | fresh, word & fresh)
     tl.store(out + trial * count + position, word.to(tl.int64), mask=position < count)
 
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from graphmix.sparse import SparseMatrix, distinct_rows, dropout, dropout_matmul, matmul, rows
+from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul, per_trial
 from graphmix.sparse.ops import unpack
-from graphmix.streams import Purpose, Streams
+from graphmix.streams import Keep, Purpose, Streams
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -96,36 +96,55 @@ def test_dense_features_are_served():
     assert_close(matmul(x, weight), x @ weight)
 
 
-def test_dropout_of_a_dense_tensor():
-    hidden = torch.ones(2, 30, 5)
-    keep = Streams.from_seeds([0, 1]).at(Purpose.GNN_DROPOUT).keep(150, 0.8)
+@pytest.mark.gpu
+@pytest.mark.parametrize(("copies", "width"), [(3, 5), (10, 16), (17, 40), (2, 200)])
+def test_copies_read_the_operand_together_on_cuda(copies, width):
+    matrix = random_matrix((40, 300), 0.2, 3)
+    streams = Streams.from_seeds(range(3), "cuda")
+    keep = streams.copies(0, copies).at(Purpose.GNN_DROPOUT, 2).keep(matrix.nonzeros, 0.4)
+    dense = torch.randn(3, 300, width, device="cuda")
+    together = dropout_matmul(matrix.to("cuda"), keep, dense)
+    on_host = dropout_matmul(matrix, Keep(keep.words.cpu(), keep.scale), dense.cpu())
+    assert_close(together.cpu(), on_host, rtol=1e-5, atol=1e-5)
+    alone = dropout_matmul(matrix.to("cuda"), Keep(keep.words[copies : 2 * copies], keep.scale), dense[1:2])
+    assert torch.equal(alone, together[copies : 2 * copies])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("rows", "columns", "width"), [(1500, 16, 7), (513, 70, 130)])
+def test_the_gradient_of_a_weight_with_many_rows_on_cuda(rows, columns, width):
+    values = torch.randn(4, rows, columns, device="cuda", requires_grad=True)
+    weight = torch.randn(4, columns, width, device="cuda", requires_grad=True)
+    upstream = torch.randn(4, rows, width, device="cuda")
+    found = torch.autograd.grad(per_trial(values, weight), (values, weight), upstream)
+    exact = torch.autograd.grad(values.double() @ weight.double(), (values, weight), upstream.double())
+    for ours, theirs in zip(found, exact, strict=True):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
+    (alone,) = torch.autograd.grad(per_trial(values[2:3], weight[2:3]), weight, upstream[2:3])
+    assert torch.equal(alone[2], found[1][2])
+
+
+@pytest.mark.gpu
+def test_a_tiling_that_a_larger_one_replaces_stays_in_place_for_captured_graphs():
+    matrix = random_matrix((6, 8), 0.4, 2).to("cuda")
+    before = matrix.tiled(3)
+    address, expected = before.col.data_ptr(), before.col.cpu()
+    del before
+    matrix.tiled(5)
+    others = [torch.zeros(len(expected), dtype=torch.int32, device="cuda") for _ in range(50)]
+    assert all(other.data_ptr() != address for other in others)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_dropout_of_a_dense_tensor(device):
+    hidden = torch.ones(2, 30, 5, device=device, requires_grad=True)
+    keep = Streams.from_seeds([0, 1], device).at(Purpose.GNN_DROPOUT).keep(150, 0.8)
     dropped = dropout(hidden, keep)
+    assert torch.equal(dropped, (unpack(keep.words, 150) * keep.scale).view(2, 30, 5))
+    (slope,) = torch.autograd.grad(dropped, hidden, torch.full_like(dropped, 2.0))
+    assert torch.equal(slope, 2 * dropped)
     assert dropped.unique().tolist() == [0.0, pytest.approx(keep.scale)]
     assert not torch.equal(dropped[0], dropped[1])
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_rows_picks_per_trial_and_sums_the_gradient_of_repeats(device):
-    values = torch.arange(12.0, device=device).view(2, 3, 2).requires_grad_()
-    index = torch.tensor([[2, 2, 0], [1, 0, 1]], device=device)
-    picked = rows(values, index)
-    assert picked[0, :, 0].tolist() == [4, 4, 0]
-    assert picked[1, :, 1].tolist() == [9, 7, 9]
-    picked.sum().backward()
-    assert values.grad[..., 0].tolist() == [[1, 0, 2], [1, 2, 0]]
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_distinct_rows_are_rows_without_repeats(device):
-    values = torch.randn(3, 6, 4, device=device)
-    index = torch.stack([torch.randperm(6, device=device)[:4] for _ in range(3)])
-    upstream = torch.randn(3, 4, 4, device=device)
-    copied, summed = values.clone().requires_grad_(), values.clone().requires_grad_()
-    first, second = distinct_rows(copied, index), rows(summed, index)
-    assert torch.equal(first, second)
-    first.backward(upstream)
-    second.backward(upstream)
-    assert torch.equal(copied.grad, summed.grad)
 
 
 def test_tilings_are_block_diagonal_and_sliced_from_the_largest():

@@ -1,11 +1,12 @@
 """The data for pictures of a run: `graphmix.results.details.Details` of a fit."""
 
 from collections.abc import Collection
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from graphmix.analysis.hidden import class_soft_ranks, embedding, hidden_states
+from graphmix.analysis.hidden import class_soft_ranks, each_hidden, embedding
 from graphmix.analysis.plane import SKETCH_POINTS, sketch
 from graphmix.data import Graph, Split
 from graphmix.evaluation.reliability import reliability_diagram
@@ -17,8 +18,10 @@ MOST_EPOCHS = 120
 _BAND = (0.1, 0.9)
 
 
-def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()) -> Details:
-    """Summarise a fit: curves, confusion, reliability, and the given measures.
+def details(
+    fit: Fit, graph: Graph, split: Split, measures: Collection[str] = (), device: torch.device | str = "cpu"
+) -> Details:
+    """Summarise a fit: curves, confusion, reliability, and the given measures, computed on the device.
 
     These are "soft-rank", and "embedding" or the faster "sketch": a picture of the hidden states, of fewer nodes.
     """
@@ -27,15 +30,19 @@ def details(fit: Fit, graph: Graph, split: Split, measures: Collection[str] = ()
         curves=curves(fit),
         confusion=tuple(map(tuple, fit.confusion.sum(dim=0).tolist())),
         reliability=reliability_diagram(fit.reliability),
-        embedding=_cloud(fit, graph, split, measures),
-        soft_rank=_soft_ranks(fit, graph) if "soft-rank" in measures else None,
+        embedding=_cloud(fit, graph, split, measures, device),
+        soft_rank=_soft_ranks(fit, graph, device) if "soft-rank" in measures else None,
     )
 
 
-def _cloud(fit: Fit, graph: Graph, split: Split, measures: Collection[str]) -> Embedding | None:
+def _cloud(
+    fit: Fit, graph: Graph, split: Split, measures: Collection[str], device: torch.device | str
+) -> Embedding | None:
     if "embedding" in measures:
-        return embedding(fit, graph, split)
-    return embedding(fit, graph, split, most=SKETCH_POINTS, layout=sketch) if "sketch" in measures else None
+        return embedding(fit, graph, split, device=device)
+    if "sketch" not in measures:
+        return None
+    return embedding(fit, graph, split, most=SKETCH_POINTS, layout=partial(sketch, device=device), device=device)
 
 
 def curves(fit: Fit) -> Curves:
@@ -51,9 +58,9 @@ def curves(fit: Fit) -> Curves:
     )
 
 
-def _soft_ranks(fit: Fit, graph: Graph) -> tuple[Shares, ...]:
+def _soft_ranks(fit: Fit, graph: Graph, device: torch.device | str) -> tuple[Shares, ...]:
     y = graph.y.cpu()
-    hidden = (hidden_states(fit, graph, trial) for trial in range(len(fit.trials)))
+    hidden = each_hidden(fit, graph, range(len(fit.trials)), device)
     return tuple(tuple(class_soft_ranks(states, y, graph.num_classes)) for states in hidden)
 
 

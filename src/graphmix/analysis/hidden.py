@@ -1,7 +1,8 @@
 """Hidden states of trained networks: how concentrated a class is, and a picture of all."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor
 
 from graphmix.analysis.plane import Array, project
 from graphmix.data import Graph, Split
+from graphmix.method import softmax
+from graphmix.models import Backbone
 from graphmix.results.details import Embedding
 from graphmix.training import Fit
 from graphmix.training.task import prepare
@@ -16,12 +19,30 @@ from graphmix.training.task import prepare
 MOST_POINTS = 2000
 
 
-def hidden_states(fit: Fit, graph: Graph, trial: int) -> Tensor:
-    """The hidden states before the last layer, by a trial's network at its best epoch: `[nodes, hidden]`."""
-    graph = prepare(graph, fit.config).to("cpu")
-    judged = graph if fit.config.predicts_with_gnn else graph.null()
-    with torch.no_grad():
-        return fit.model().select(torch.tensor([trial])).encode(graph.x, judged)[0]
+def hidden_states(fit: Fit, graph: Graph, trial: int, device: torch.device | str = "cpu") -> Tensor:
+    """The hidden states before the last layer, by a trial's network at its best epoch: `[nodes, hidden]`.
+
+    They are computed on the device, and returned on the CPU.
+    """
+    return next(each_hidden(fit, graph, [trial], device))
+
+
+@torch.no_grad()
+def each_hidden(fit: Fit, graph: Graph, trials: Iterable[int], device: torch.device | str = "cpu") -> Iterator[Tensor]:
+    """The `hidden_states` of trial after trial."""
+    graph, judged = _prepared(fit, graph, device)
+    for trial in trials:
+        yield _network(fit, trial, device).encode(graph.x, judged)[0].cpu()
+
+
+def _prepared(fit: Fit, graph: Graph, device: torch.device | str) -> tuple[Graph, Graph]:
+    graph = prepare(graph, fit.config).to(device)
+    return graph, graph if fit.config.predicts_with_gnn else graph.null()
+
+
+def _network(fit: Fit, trial: int, device: torch.device | str) -> Backbone:
+    model = fit.select(trial).model()
+    return replace(model, weights={name: weight.to(device) for name, weight in model.weights.items()})
 
 
 def soft_rank(hidden: Tensor) -> float:
@@ -54,16 +75,16 @@ def embedding(
     trial: int = 0,
     most: int = MOST_POINTS,
     layout: Callable[[Array], Array] = project,
+    device: torch.device | str = "cpu",
 ) -> Embedding:
     """t-SNE of a trial's hidden states by `project` or `sketch`, with each point's label and prediction.
 
     If the graph has more than `most` nodes, `most` of them are drawn at random, the same ones every time.
     """
     nodes = _draw_nodes(graph.num_nodes, most)
-    hidden = hidden_states(fit, graph, trial)[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64)
-    probabilities = fit.select(trial).predict_proba(graph)[0, nodes].nan_to_num(0.0)
-    confidence, predicted = probabilities.max(dim=1)
-    points = layout(hidden)
+    hidden, probabilities = _states_and_probabilities(fit, graph, trial, device)
+    points = layout(hidden[nodes].nan_to_num(0.0, 0.0, 0.0).numpy().astype(np.float64))
+    confidence, predicted = probabilities[nodes].nan_to_num(0.0).max(dim=1)
     masks = {name: getattr(split, name)[trial % split.num_splits].cpu()[nodes] for name in ("train", "val", "test")}
     role = np.full(len(nodes), "none", dtype=object)
     for name, mask in masks.items():
@@ -78,6 +99,15 @@ def embedding(
         role=tuple(role.tolist()),
         nodes=graph.num_nodes,
     )
+
+
+@torch.no_grad()
+def _states_and_probabilities(fit: Fit, graph: Graph, trial: int, device: torch.device | str) -> tuple[Tensor, Tensor]:
+    """Hidden states `[nodes, hidden]` and class probabilities `[nodes, classes]` by one network, on the CPU."""
+    graph, judged = _prepared(fit, graph, device)
+    model = _network(fit, trial, device)
+    hidden = model.encode(graph.x, judged)
+    return hidden[0].cpu(), softmax(model.decode(hidden, judged))[0].cpu()
 
 
 def _draw_nodes(nodes: int, most: int) -> Tensor:

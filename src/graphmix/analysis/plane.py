@@ -34,7 +34,7 @@ def project(hidden: Array) -> Array:
     return result
 
 
-def sketch(hidden: Array) -> Array:
+def sketch(hidden: Array, device: torch.device | str = "cpu") -> Array:
     """Map states `[nodes, hidden]` to a plane in fewer steps: `[nodes, 2]`, the same every time on one machine.
 
     Time and memory grow with the square of the nodes; about 1,000 take half a second.
@@ -42,8 +42,8 @@ def sketch(hidden: Array) -> Array:
     if _is_one_place(hidden):
         return np.zeros((len(hidden), 2))
     hidden = _scaled(hidden)
-    affinity = affinities(torch.from_numpy(hidden).float(), _perplexity(len(hidden)))
-    places = torch.from_numpy(_start(hidden)).float()
+    affinity = affinities(torch.from_numpy(hidden).float().to(device), _perplexity(len(hidden)))
+    places = torch.from_numpy(_start(hidden)).float().to(device)
     rate = max(len(hidden) / 8, _LEAST_RATE)
     moved, gains = torch.zeros_like(places), torch.ones_like(places)
     room = torch.empty_like(affinity), torch.empty_like(affinity)
@@ -55,7 +55,7 @@ def sketch(hidden: Array) -> Array:
             gains = torch.where(moved * slope < 0, gains + 0.2, gains * 0.8).clamp_min_(0.01)
             moved = momentum * moved - rate * gains * slope
             places = places + moved
-    result: Array = (places - places.mean(dim=0)).double().numpy()
+    result: Array = (places - places.mean(dim=0)).double().cpu().numpy()
     return result
 
 
@@ -67,7 +67,8 @@ def affinities(hidden: Tensor, perplexity: float) -> Tensor:
     )
     near = near - near[:, :1]  # the nearest first; a common distance cancels
     # Bisect for the precision at which a node's distribution over its neighbours has the perplexity.
-    low, high = torch.zeros(nodes, 1), torch.full((nodes, 1), math.inf)
+    low = near.new_zeros(nodes, 1)
+    high = torch.full_like(low, math.inf)
     precision = 1 / near.mean(dim=1, keepdim=True).clamp_min(1e-12)
     for _ in range(_BISECTIONS):
         weight = (-precision * near).exp()
@@ -77,19 +78,19 @@ def affinities(hidden: Tensor, perplexity: float) -> Tensor:
         low, high = torch.where(wide, precision, low), torch.where(wide, high, precision)
         precision = torch.where(high.isinf(), 2 * precision, (low + high) / 2).clamp_max(1e30)
     share = (-precision * near).softmax(dim=1)
-    directed = torch.zeros(nodes, nodes).scatter_(1, index, share)
+    directed = near.new_zeros(nodes, nodes).scatter_(1, index, share)
     return (directed + directed.T) / (2 * nodes)
 
 
 def gradient(places: Tensor, affinity: Tensor, room: tuple[Tensor, Tensor]) -> Tensor:
     """Gradient of KL(P | Q) by the places: `[nodes, 2]`. Both tensors of `room`, `[nodes, nodes]`, are overwritten."""
     kernel, force = room
-    one = torch.ones(len(places), 1)
+    one = places.new_ones(len(places), 1)
     length = (places * places).sum(dim=1, keepdim=True)
     # 1 + |a - b|^2 as one product; q is its inverse over the sum of all.
     torch.mm(torch.cat([-2 * places, length + 1, one], 1), torch.cat([places, one, length], 1).T, out=kernel)
     kernel.reciprocal_().fill_diagonal_(0)
-    torch.add(affinity, kernel, alpha=-1 / kernel.sum().item(), out=force).mul_(kernel)
+    torch.addcdiv(affinity, kernel, kernel.sum(), value=-1, out=force).mul_(kernel)
     # Forces are symmetric. With the narrow factor first, the product takes an eighth of the time.
     pulled = (torch.cat([places, one], dim=1).T @ force).T
     return 4 * (pulled[:, 2:] * places - pulled[:, :2])

@@ -71,7 +71,7 @@ def demo(
             say(f"graphmix: {note}")
         with resumable(same_folder(folder)), Bar(f"{config.method:>10} on {graph.name}", trials, epochs) as bar:
             run = engine.train_once(graph, split, config, place, device=device, watch=bar.watch)
-        keep_details(run, graph, split, write_page)
+        keep_details(run, graph, split, write_page, device)
         results.append(run.results)
         warn_of_divergence(results[-1])
     title = f"{graph.name}, {split.name} split: {int(split.train.sum())} labels for {graph.num_nodes:,} nodes"

@@ -47,16 +47,17 @@ def report(
     tell(f"Report written to {out}")
 
 
-def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool) -> None:
+def keep_details(run: "Run", graph: "Graph", split: "Split", pictures: bool, device: str) -> None:
     """Write what the pictures of a run need beside it; what takes seconds is computed only for a report."""
     from graphmix.analysis import details
     from graphmix.results.writer import to_json
     from graphmix.storage.files import write_json
+    from graphmix.training.devices import choose_device
 
     if pictures:
         announce(f"laying out the hidden states of {run.results.method}")
     measures = ("sketch", "soft-rank") if pictures else ()
-    write_json(run.folder / DETAILS, to_json(details(run.fit, graph, split, measures)))
+    write_json(run.folder / DETAILS, to_json(details(run.fit, graph, split, measures, choose_device(device))))
 
 
 def write_report(folder: Path, quiet: bool = False) -> None:

@@ -99,7 +99,7 @@ def train(
         notes = [note for note in (few, unused_settings(config, given)) if note is not None]
         run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
         results = run.results
-        keep_details(run, graph, masks, write_page)
+        keep_details(run, graph, masks, write_page, device)
         warn_of_divergence(results)
     if as_json:
         typer.echo(json.dumps(to_json(results) | {"out": str(folder)}, allow_nan=False))

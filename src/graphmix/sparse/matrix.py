@@ -34,6 +34,7 @@ class SparseMatrix:
     shape: tuple[int, int]
     _tilings: dict[tuple[int, int], "Tiling"] = field(default_factory=dict, init=False, repr=False)
     _largest: dict[int, "Tiling"] = field(default_factory=dict, init=False, repr=False)
+    _captured: list["Tiling"] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.values.numel())
@@ -117,6 +118,9 @@ class SparseMatrix:
             blocks = trials * copies
             largest = self._largest.get(copies)
             if largest is None or largest.crow.numel() <= blocks * self.shape[0]:
+                if largest is not None and largest.crow.is_cuda:
+                    # A CUDA graph that was captured with it reads the same memory at every replay.
+                    self._captured.append(largest)
                 tiling = self._largest[copies] = self._tile(trials, copies)
                 # Views of the previous largest tiling would keep it in memory.
                 self._tilings.clear()

@@ -9,7 +9,6 @@ CUDA `triton_ops` if Triton is.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,9 +20,9 @@ from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.streams import WORD_BITS, Keep
 
 try:
-    from graphmix.sparse import triton_ops
+    from graphmix.sparse import triton_dense, triton_ops, triton_rows
 except ImportError:  # Triton ships with CUDA builds of torch only
-    triton_ops = None  # type: ignore[assignment]
+    triton_dense = triton_ops = triton_rows = None  # type: ignore[assignment]
 
 
 # From this many entries on, native kernels are worth the time that loading them takes, and a first time compiling them.
@@ -87,33 +86,17 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
         return result
     trials, columns, width = weight.shape
     stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
-    return (stacked @ weight).view(values.shape[0], values.shape[1], width)
+    product: Tensor = _Stacked.apply(stacked, weight) if _use_triton(values) else stacked @ weight
+    return product.view(values.shape[0], values.shape[1], width)
 
 
 def dropout(dense: Tensor, keep: Keep) -> Tensor:
     """Drop entries of each trial's dense tensor `[trials, ...]` and rescale the rest."""
+    if _use_triton(dense):
+        result: Tensor = _Dropout.apply(dense, keep.words, keep.scale)
+        return result
     entries = dense[0].numel()
     return dense * (unpack(keep.words, entries) * keep.scale).view(dense.shape)
-
-
-def rows(dense: Tensor, index: Tensor) -> Tensor:
-    """Pick rows, per trial; a row may be picked several times.
-
-    Args:
-        dense: `[trials, nodes, width]`.
-        index: int64 `[trials, picks]`.
-
-    Returns:
-        `[trials, picks, width]`.
-    """
-    picked: Tensor = _Rows.apply(*_flat(dense, index), _sum_rows)
-    return picked.view(*index.shape, dense.shape[2])
-
-
-def distinct_rows(dense: Tensor, index: Tensor) -> Tensor:
-    """Pick rows like `rows`, each at most once in a trial: the gradient is then a copy, which is cheaper than a sum."""
-    picked: Tensor = _Rows.apply(*_flat(dense, index), _place_rows)
-    return picked.view(*index.shape, dense.shape[2])
 
 
 def unpack(words: Tensor, entries: int) -> Tensor:
@@ -121,39 +104,17 @@ def unpack(words: Tensor, entries: int) -> Tensor:
     return _spread(words)[:, :entries]
 
 
-class _Rows(torch.autograd.Function):
+class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, table: Tensor, index: Tensor, collect: Callable[[Tensor, Tensor, int], Tensor]) -> Tensor:
-        ctx.save_for_backward(index)
-        ctx.size, ctx.collect = table.shape[0], collect
-        return table.index_select(0, index)
+    def forward(ctx: Any, dense: Tensor, words: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        ctx.save_for_backward(words)
+        return triton_rows.dropout(dense, words, scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (index,) = ctx.saved_tensors
-        return ctx.collect(grad, index, ctx.size), None, None
-
-
-def _flat(dense: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-    trials, nodes, width = dense.shape
-    offset = torch.arange(0, trials * nodes, nodes, device=index.device)[:, None]
-    return dense.reshape(trials * nodes, width), (index + offset).view(-1)
-
-
-def _place_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
-    return grad.new_zeros(size, grad.shape[1]).index_copy_(0, index, grad)
-
-
-def _sum_rows(grad: Tensor, index: Tensor, size: int) -> Tensor:
-    if not grad.is_cuda:
-        return grad.new_zeros(size, grad.shape[1]).index_add_(0, index, grad)
-    # Threads add in any order, which changes how sums of floats round but not sums of integers. The scale allows
-    # gradients up to 2^19, far beyond those of a mean loss, and rounds at 6e-14.
-    finite = grad.isfinite()
-    whole = (grad.where(finite, 0) * 2.0**44).round().long()
-    summed = torch.zeros(size, grad.shape[1], device=grad.device, dtype=torch.int64).index_add_(0, index, whole)
-    # A gradient that is not finite makes its sum NaN.
-    return (summed.to(grad.dtype) * 2.0**-44).index_add_(0, index, torch.zeros_like(grad).where(finite, torch.nan))
+        (words,) = ctx.saved_tensors
+        return triton_rows.dropout(grad, words, ctx.scale), None, None
 
 
 class _MatMul(torch.autograd.Function):
@@ -181,13 +142,31 @@ class _PerTrial(torch.autograd.Function):
         return stacked.view(values.shape), _numba_ops(grad).per_trial_weights(values, grad, weight.shape)
 
 
+class _Stacked(torch.autograd.Function):
+    """`[trials, rows, columns]` times `[trials, columns, width]` on CUDA."""
+
+    @staticmethod
+    def forward(ctx: Any, stacked: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(stacked, weight)
+        return triton_dense.multiply(stacked, weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        stacked, weight = ctx.saved_tensors
+        needs_values, needs_weight = ctx.needs_input_grad
+        return (
+            triton_dense.multiply(grad, weight.mT) if needs_values else None,
+            triton_dense.weight_gradient(stacked, grad) if needs_weight else None,
+        )
+
+
 class _DropoutMatMul(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, matrix: SparseMatrix, words: Tensor, scale: float) -> Tensor:
         ctx.matrix, ctx.scale, ctx.trials = matrix, scale, dense.shape[0]
         ctx.save_for_backward(words)
         if _use_triton(dense):
-            return triton_ops.product(matrix, dense, words, scale)
+            return triton_ops.dropped_product(matrix, dense, words, scale)
         if (fast := native_ops(matrix, dense)) is not None:
             out: Tensor = fast.product(matrix, dense, words, scale)
             return out

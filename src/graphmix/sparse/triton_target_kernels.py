@@ -57,12 +57,16 @@ def map_kernel(  # type: ignore[no-untyped-def]
     words_count,
     scale,
     LISTED: tl.constexpr,  # noqa: N803
+    APART: tl.constexpr,  # noqa: N803
     COPIES: tl.constexpr,  # noqa: N803
     LANES: tl.constexpr,  # noqa: N803
     WIDTH: tl.constexpr,  # noqa: N803
     NONZEROS: tl.constexpr,  # noqa: N803
 ):
-    """Multiply a row's dropped-out features with W₁, for 16 copies at a time."""
+    """Multiply a row's dropped-out features with W₁, for 16 copies at a time.
+
+    The copies of a node follow one another, each padded to WIDTH; or, with APART, every copy has all its nodes.
+    """
     trial = tl.program_id(1).to(tl.int64)
     copy = tl.program_id(2) * COPIES + tl.arange(0, COPIES)
     lane = tl.arange(0, LANES)
@@ -101,8 +105,12 @@ def map_kernel(  # type: ignore[no-untyped-def]
             total = tl.dot(kept, leading, total, input_precision="tf32")
             total = tl.dot(kept, middle, total, input_precision="tf32")
             total = tl.dot(kept, rest, total, input_precision="tf32")
-        at = ((trial * nodes + row) * copies + copy)[:, None] * WIDTH + lane[None, :]
-        tl.store(out + at, total, mask=(copy < copies)[:, None] & (lane < WIDTH)[None, :])
+        if APART:
+            at = ((trial * copies + copy) * nodes + row)[:, None] * hidden + lane[None, :]
+            tl.store(out + at, total, mask=real & (lane < hidden)[None, :])
+        else:
+            at = ((trial * nodes + row) * copies + copy)[:, None] * WIDTH + lane[None, :]
+            tl.store(out + at, total, mask=real & (lane < WIDTH)[None, :])
 
 
 @triton.jit

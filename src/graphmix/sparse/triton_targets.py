@@ -2,9 +2,9 @@
 
 Three kernels do all passes of a trial side by side. The first multiplies dropped-out features with W₁: a non-zero and
 its row of W₁ are read once for all passes, and only a bit differs between them. The second propagates, applies ReLU and
-W₂. The third propagates, takes the softmax and the mean over the passes. Trials are taken a few at a time, so that what
-one kernel writes is still in the L2 cache when the next one reads it. Sums have the same order whatever else is in the
-batch. With a `Reach` the kernels compute only the rows that each trial's nodes depend on.
+W₂. The third propagates, takes the softmax and the mean over the passes. Trials are taken a few at a time, which limits
+the memory. Sums have the same order whatever else is in the batch. With a `Reach` the kernels compute only the rows
+that each trial's nodes depend on.
 """
 
 from typing import NamedTuple
@@ -17,8 +17,9 @@ from graphmix.cuda_grid import check_grid
 from graphmix.sparse.matrix import SparseMatrix
 from graphmix.sparse.triton_target_kernels import average_kernel, compact_kernel, hidden_kernel, map_kernel, mark_kernel
 
-# Bytes of hidden states at a time: what fits into the L2 cache of a large GPU, next to the operands.
-ROOM = 2**25
+# Bytes of hidden states at a time. On an H200 more than its L2 cache holds is still faster: a few trials do not fill
+# the card (docs/design/0019-faster.md).
+ROOM = 2**28
 # Programs per trial where rows are listed. Each takes every so many rows of the list.
 _SHARE = 256
 _COPIES = 16  # passes side by side in a program, also the least that a tensor core multiplies
@@ -26,6 +27,7 @@ _SCAN = 1024
 # Wider networks go the ordinary way.
 _MOST_WIDTH = 64
 _MOST_COPIES = 64
+_MOST_LANES = 128
 _MOST_STATES = 2**27  # of one trial, half a gigabyte
 
 
@@ -129,10 +131,40 @@ def _neighbours(propagation: SparseMatrix, listed: Tensor, count: Tensor) -> tup
 
 def _map_features(x: SparseMatrix, layers: Layers, masks: Masks, reach: Reach | None) -> Tensor:
     """X W₁ of every copy: `[trials, nodes, copies, width]`, width padded to a power of two."""
-    trials, columns, hidden = layers.first.shape
+    trials, _, hidden = layers.first.shape
+    copies, width = masks.words.shape[0] // trials, triton.next_power_of_2(hidden)
+    out = torch.empty(trials, x.shape[0], copies, width, device=layers.first.device)
+    _map(x, layers.first, masks, out, reach)
+    return out
+
+
+def map_copies(x: SparseMatrix, weight: Tensor, masks: Masks) -> Tensor | None:
+    """Multiply every dropped-out copy of a matrix with its trial's weight.
+
+    Args:
+        x: `[rows, columns]`.
+        weight: `[trials, columns, width]`.
+        masks: as many masks for each trial.
+
+    Returns:
+        `[trials * copies, rows, width]`, or None if the weight is too wide.
+    """
+    _, columns, width = weight.shape
+    if width > _MOST_LANES or columns * width >= 2**31:
+        return None
+    out = torch.empty(masks.words.shape[0], x.shape[0], width, device=weight.device)
+    if out.numel():
+        with torch.cuda.device_of(out):
+            _map(x, weight.contiguous(), masks, out, apart=True)
+    return out
+
+
+def _map(
+    x: SparseMatrix, weight: Tensor, masks: Masks, out: Tensor, reach: Reach | None = None, *, apart: bool = False
+) -> None:
+    trials, columns, hidden = weight.shape
     copies, width = masks.words.shape[0] // trials, triton.next_power_of_2(hidden)
     lanes = max(16, width)
-    out = torch.empty(trials, x.shape[0], copies, width, device=layers.first.device)
     grid = (x.shape[0] if reach is None else min(_SHARE, x.shape[0]), trials, triton.cdiv(copies, _COPIES))
     check_grid(*grid)
     map_kernel[grid](
@@ -140,7 +172,7 @@ def _map_features(x: SparseMatrix, layers: Layers, masks: Masks, reach: Reach | 
         x.col,
         x.values,
         masks.words,
-        layers.first,
+        weight,
         out,
         *((x.col, x.col) if reach is None else (reach.outer, reach.outer_count)),
         x.shape[0],
@@ -151,14 +183,14 @@ def _map_features(x: SparseMatrix, layers: Layers, masks: Masks, reach: Reach | 
         masks.words.shape[1],
         masks.scale,
         LISTED=reach is not None,
+        APART=apart,
         COPIES=_COPIES,
         LANES=lanes,
         WIDTH=width,
         NONZEROS=_steps(x, 32, 16),
-        num_warps=1,
+        num_warps=max(1, lanes // 32),
         num_stages=1,
     )
-    return out
 
 
 def _propagate_and_map(propagation: SparseMatrix, mapped: Tensor, layers: Layers, reach: Reach | None) -> Tensor:

@@ -6,17 +6,19 @@ import torch
 from torch import Tensor
 
 from graphmix.errors import ConfigError
-from graphmix.method import accuracy, f1, label_loss
+from graphmix.method import f1
 from graphmix.models import Backbone
 from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.history import Best
+from graphmix.training.judging import accuracies, judge
 from graphmix.training.padding import padded_loss
 from graphmix.training.rules.rule import descend, make_rule
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
+from graphmix.training.warm import compile_kernels
 
 
 class Batch:
@@ -65,6 +67,10 @@ class Batch:
     def device(self) -> torch.device:
         """The device that the batch trains on."""
         return self._task.device
+
+    def compile_kernels(self) -> None:
+        """Compile the kernels of all epochs side by side, on CUDA."""
+        compile_kernels(self._model, self._task, self._config, self._streams)
 
     def shape(self, epoch: int) -> tuple[int, bool, bool]:
         """What an epoch does: the number of heads, whether targets are needed, and whether they are predicted anew.
@@ -117,10 +123,7 @@ class Batch:
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """The selection score, validation and test accuracy, training and validation loss: `[trials]` each."""
         logits = self._model(self._task.x, self._task.judged)
-        val, test = accuracies(logits, self._task)
-        losses = [
-            label_loss(nodes.of(logits), nodes.labels, nodes.weight) for nodes in (self._task.labeled, self._task.val)
-        ]
+        val, test, *losses = judge(logits, self._task)
         if self._config.select_by == "accuracy":
             return val, val, test, losses
         if self._config.select_by == "loss":
@@ -187,8 +190,3 @@ def _fill_gradients(optimizer: torch.optim.Optimizer, *_: object) -> None:
 def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
     """Validation and test accuracy, without dropout: `[trials]` each."""
     return accuracies(model(task.x, task.judged), task)
-
-
-def accuracies(logits: Tensor, task: Task) -> tuple[Tensor, Tensor]:
-    """Validation and test accuracy of logits `[trials, nodes, classes]`: `[trials]` each."""
-    return accuracy(task.val.of(logits), task.val.labels), accuracy(task.test.of(logits), task.test.labels)

@@ -240,6 +240,8 @@ def _fit_batch(
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
     advance = _advance_of(batch, custom=model is not None)
     with on_side_stream(task.device):
+        if capturable(task.device) and model is None:
+            batch.compile_kernels()
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))
             check_stop()

@@ -14,13 +14,12 @@ from graphmix.method import (
     draw_lambda,
     draw_partners,
     draw_positions,
-    mix,
     ramp_up,
     sharpen,
     softmax,
 )
 from graphmix.models import Backbone
-from graphmix.sparse import distinct_rows
+from graphmix.sparse import mixed_rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import passes_at_once
@@ -297,7 +296,7 @@ def _mixup_loss(
     partner = draw_partners(mixing, nodes.count, picks)
     own = nodes.of(hidden)
     targets = targets.expand(own.shape[0], -1, -1)
-    mixed = mix(own, distinct_rows(own, partner), lam)
-    mixed_targets = mix(targets, distinct_rows(targets, partner), lam)
+    mixed = mixed_rows(own, partner, lam)
+    mixed_targets = mixed_rows(targets, partner, lam)
     logits = model.decode(mixed, task.null, dropout_noise)
     return loss(logits, mixed_targets, nodes.weight)

@@ -1,6 +1,8 @@
 """A graph and a split, prepared for training a batch of trials."""
 
+import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import torch
@@ -80,6 +82,25 @@ class Picks:
         index = self.index if self.index.shape[0] == 1 else self.index.repeat_interleave(copies, dim=0)
         pick = distinct_rows if self.distinct else rows
         return pick(values, index.expand(values.shape[0], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedNodes:
+    """Several lists of nodes, one after the other; the first three are as in `Picks`.
+
+    Attributes:
+        index: int64 `[trials or 1, picks]`.
+        labels: int64 `[trials or 1, picks]`.
+        weight: float32 `[trials or 1, picks]`.
+        bounds: int64 `[lists + 1]`, where each list begins, and the last one ends.
+        counts: int64 `[lists, trials or 1]`, how many nodes of each are real.
+    """
+
+    index: Tensor
+    labels: Tensor
+    weight: Tensor
+    bounds: Tensor
+    counts: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +186,19 @@ class Task:
     def device(self) -> torch.device:
         """The device that training runs on."""
         return self.graph.y.device
+
+    @cached_property
+    def judged_nodes(self) -> "JudgedNodes":
+        """Labeled, validation and test nodes as one list."""
+        parts = (self.labeled, self.val, self.test)
+        splits = max(nodes.index.shape[0] for nodes in parts)
+        index, labels, weight = (
+            torch.cat([getattr(nodes, name).expand(splits, -1) for nodes in parts], dim=1).contiguous()
+            for name in ("index", "labels", "weight")
+        )
+        bounds = list(itertools.accumulate((nodes.index.shape[1] for nodes in parts), initial=0))
+        counts = torch.stack([nodes.count.expand(splits) for nodes in parts])
+        return JudgedNodes(index, labels, weight, torch.tensor(bounds, device=self.device), counts)
 
     @property
     def label_shares(self) -> Tensor:
