@@ -120,13 +120,17 @@ def load_spec(name: str) -> Spec:
 
 
 def parse(table: dict[str, Any], name: str) -> Spec:
-    """Make a spec of a TOML table.
+    """Make a spec of a TOML table; `rows_of` names another spec whose rows it has.
 
     Raises:
         ConfigError: the table is invalid; the message says where.
     """
+    table = dict(table)
     columns = tuple(_column(dict(entry), name) for entry in table.get("columns", []))
     rows = tuple(_row(dict(entry), table.get("trials"), name) for entry in table.get("rows", []))
+    if "rows_of" in table:
+        _require(not rows, name, "rows_of and rows exclude each other")
+        rows = load_spec(table.pop("rows_of")).rows
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     grid = {key: tuple(map(float, values)) for key, values in table.get("grid", {}).items()}
     unknown = set(plain) - {each.name for each in fields(Spec)}
@@ -153,6 +157,9 @@ _ORDER = (
     "joint-optimisation",
     "selection",
     "theorem",
+    # Not in the paper.
+    "leaderboard",
+    "leaderboard-random",
 )
 
 

@@ -38,7 +38,8 @@ def compile_kernels(model: Backbone, task: Task, config: Config, streams: Stream
     with ThreadPoolExecutor(len(parts)) as pool:
         for done in [pool.submit(part) for part in parts]:
             done.result()
-    torch.cuda.synchronize()
+    if task.device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def cases(config: Config) -> list[tuple[int, bool]]:
