@@ -27,7 +27,7 @@ from graphmix.results.record import CellResult, Outcome, Record
 from graphmix.storage.folders import CELLS, WORK
 from graphmix.storage.lock import locked
 from graphmix.training import Progress
-from graphmix.training.devices import choose_device
+from graphmix.training.devices import choose_device, give_back_memory
 from graphmix.training.estimates import check_runs
 
 
@@ -154,6 +154,7 @@ def _run(
             watch(Stage(spec, entries, todo, place, part, step, cells[place].config.epochs))
 
         entries[place] = _entry(computer, spec, cells[place], tell, entries[place])
+        give_back_memory()
         todo[place] = False
         write_record(folder, assemble(spec, asked, entries, computer.commit, command))
         watch(Stage(spec, entries, todo, place + 1))

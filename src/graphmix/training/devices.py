@@ -1,5 +1,7 @@
 """Which device to train on, and how many trials at once."""
 
+import gc
+
 import torch
 
 from graphmix.data import Graph
@@ -133,10 +135,19 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
 
 
 def free_memory(device: torch.device) -> int:
-    """Return the free bytes of a device."""
+    """Return the free bytes of a device; on CUDA with those that torch holds and does not use."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + held
     return available_memory()
+
+
+def give_back_memory() -> None:
+    """Return the memory of finished work to the GPU, also of work that failed."""
+    if torch.cuda.is_initialized():
+        # The frames of an error, and what they hold, may refer to each other in circles.
+        gc.collect()
+        torch.cuda.empty_cache()
 
 
 def _least(graph: Graph, config: Config, device: torch.device, split_nodes: int) -> Least:

@@ -53,7 +53,8 @@ RULE_METHODS: dict[str, Method] = {
         uses=(*_ADVERSARIAL, "bvat_form", "perturbed_nodes"),
         needs=dict.fromkeys(_IF_SAMPLED, ("bvat_form", "sampled")),
         passes=4,
-        written_out=6,
+        # A dozen in ten steps of Adam, as many for the random numbers, and a captured epoch has its own.
+        written_out=30,
         report_place=33,
         for_fits=False,
     ),
