@@ -6,7 +6,8 @@
 
 `train` computes the cells of the parts below, in order, into OUT/cells; cells already there are not computed again.
 `collect` writes records from these cells and computes nothing. `refresh` rewrites the records of a folder with the
-current specs (titles, verdicts, commands), computes nothing and changes no number. There are as many trials as in the
+current specs (titles, verdicts, commands), computes nothing and changes no number; a spec without a record gets one
+whose cells are all to do. There are as many trials as in the
 paper, or more; a part with fewer had to fit into the borrowed time. Parts run one after another, which is faster.
 """
 
@@ -145,17 +146,16 @@ def collect(options: argparse.Namespace) -> None:
 
 
 def refresh(options: argparse.Namespace) -> None:
-    """Rewrite every record of a folder from what it holds."""
+    """Rewrite every record of a folder from what it holds, and begin those that are missing."""
     for spec in map(load_spec, names()):
         path = options.out / f"{spec.name}.json"
-        if not path.exists():
-            continue
-        old = read_file(Record, path, formats.RECORD)
-        command = old.command if old.command is not None and runs(spec, old.command) else None
-        (new,) = reproduce(
-            [spec], Asked(), options.out, device="cpu", commit=old.made["commit"], stored_only=True, command=command
-        )
-        print(f"{spec.name}: {numbers(new)} of {numbers(old)} cells kept; {new.command}")
+        old = read_file(Record, path, formats.RECORD) if path.exists() else None
+        held = None if old is None else old.command
+        command = held if held is not None and runs(spec, held) else None
+        commit = None if old is None else old.made["commit"]
+        (new,) = reproduce([spec], Asked(), options.out, device="cpu", commit=commit, stored_only=True, command=command)
+        kept = "begun" if old is None else f"{numbers(new)} of {numbers(old)} cells kept"
+        print(f"{spec.name}: {kept}; {new.command}")
 
 
 def runs(spec: Spec, command: str) -> bool:

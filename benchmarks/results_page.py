@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from graphmix.experiments.spec import names
+from graphmix.experiments.spec import paper_specs
 from graphmix.results import formats
 from graphmix.results.reader import read_file
 from graphmix.results.record import CellResult, Record
@@ -249,8 +249,8 @@ def verdict(cell: CellResult) -> str:
 
 
 def read_records(*wanted: str) -> list[Record]:
-    """Read the records, in the paper's order."""
-    paths = [RESULTS / f"{name}.json" for name in wanted or names()]
+    """Read the records of these names; without any, those of the paper in its order."""
+    paths = [RESULTS / f"{name}.json" for name in wanted or [spec.name for spec in paper_specs()]]
     return [read_file(Record, path, formats.RECORD) for path in paths if path.exists()]
 
 

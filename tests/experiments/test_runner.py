@@ -278,7 +278,8 @@ def test_the_committed_records_survive(name, tmp_path, monkeypatch):
     before = json.loads(text)
     after = to_json(reproduce([load_spec(name)], Asked(), tmp_path, device="cpu", stored_only=True)[0])
     assert after["cells"] == before["cells"]
-    assert any(cell["status"] == "done" for cell in after["cells"])
+    done = any(cell["status"] == "done" for cell in after["cells"])
+    assert done or not load_spec(name).of_paper
 
 
 @pytest.mark.parametrize("name", names())

@@ -13,14 +13,15 @@ from graphmix.errors import ConfigError
 from graphmix.experiments import quotes
 from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.runner import reproduce
-from graphmix.experiments.spec import load_spec, names, parse
+from graphmix.experiments.spec import load_spec, names, paper_specs, parse
 from graphmix.experiments.versions import COMPUTED
 from graphmix.report import read, render
-from graphmix.results.record import Quoted
+from graphmix.results.record import NOT_IN_PAPER, Quoted
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
 from graphmix.training import Config
 from graphmix.training.config import ADDED
+from graphmix.training.methods import METHODS
 
 FOLDER = Path(__file__).parents[2] / "src/graphmix/experiments/paper"
 
@@ -34,7 +35,10 @@ def tiny(cell):
 
 def test_the_whole_list_is_there():
     assert set(names()) == {path.stem for path in FOLDER.glob("*.toml")}
-    assert len(names()) == 12
+    of_paper = [spec.name for spec in paper_specs()]
+    assert len(of_paper) == 12
+    assert names() == (*of_paper, "leaderboard", "leaderboard-random")
+    assert {load_spec(name).source for name in names()[12:]} == {NOT_IN_PAPER}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +117,17 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         assert different <= allowed, (cell.row, cell.column)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if load_spec(name).kind == "table"])
+def test_a_leaderboard_has_every_method_and_no_number_of_the_paper():
+    board, drawn = load_spec("leaderboard"), load_spec("leaderboard-random")
+    assert board.rows is drawn.rows
+    assert {row.settings["method"] for row in board.rows} == set(METHODS)
+    assert not any(row.paper for row in board.rows)
+    for one, two in zip(plan(board, Asked()), plan(drawn, Asked()), strict=True):
+        assert (one.row, one.column, one.method, one.config) == (two.row, two.column, two.method, two.config)
+        assert (one.split, two.split, two.splits) == ("public", "balanced", 10)
+
+
+@pytest.mark.parametrize("name", [spec.name for spec in paper_specs() if spec.kind == "table"])
 def test_every_cell_of_a_table_has_the_papers_number(name):
     spec = load_spec(name)
     for cell in plan(spec, Asked()):

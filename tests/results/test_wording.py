@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphmix.results.record import CellResult, Outcome, Quoted, Record, Verdict
+from graphmix.results.record import NOT_IN_PAPER, CellResult, Outcome, Quoted, Record, Verdict
 from graphmix.results.run import RunResult
 from graphmix.results.wording import (
     COMPARED,
@@ -33,8 +33,8 @@ def cell(word=None, status="done", row="GCN", **settings):
     )
 
 
-def record(*cells, kind="table"):
-    return Record(1, "r", "t", "s", "", kind, (), "test_accuracy", 2, ("GCN",), ("Cora",), (), None, {}, cells)
+def record(*cells, kind="table", source="s"):
+    return Record(1, "r", "t", source, "", kind, (), "test_accuracy", 2, ("GCN",), ("Cora",), (), None, {}, cells)
 
 
 def test_every_word_has_a_mark_and_a_meaning():
@@ -91,3 +91,13 @@ def test_numbers():
     assert (spread(1.234, 0.5), spread(1.234, None), spread(None, None)) == ("1.23 ± 0.50", "1.23", "–")
     assert (counted(1, "trial"), counted(1200, "trial")) == ("1 trial", "1,200 trials")
     assert [duration(seconds) for seconds in (3.14, 240, 36_000)] == ["3.1 s", "4 min", "10.0 h"]
+
+
+def test_what_is_not_in_the_paper_is_counted_only_alone():
+    board = record(cell("lower", row="GRAND", alpha=5.0), cell(status="to do", row="ICA"), source=NOT_IN_PAPER)
+    assert not board.of_paper
+    assert tally([record(cell("reproduced")), board]) == "1 cell: 1 reproduced"
+    assert summarise([record(cell("reproduced")), board]) == "1 of 1 cell reproduced"
+    assert tally([board]) == "1 cell: 1 lower"
+    # A figure of the paper has none of its cells in a leaderboard.
+    assert tally([record(cell("higher"), kind="figure"), board]) == "1 cell: 1 higher"

@@ -16,7 +16,7 @@ from graphmix.cli.report import write_report
 from graphmix.cli.screen import announce, output, resumable, say, tell
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, fits, plan
-from graphmix.experiments.spec import Spec, load_spec, names
+from graphmix.experiments.spec import Spec, load_spec, names, paper_specs
 from graphmix.results.record import CellResult
 from graphmix.results.wording import tally
 from graphmix.storage.folders import check_results_folder
@@ -25,7 +25,9 @@ ALL = "all"
 
 
 def reproduce(
-    spec: Annotated[str | None, typer.Argument(help="A name from --list, or all.", show_default=False)] = None,
+    spec: Annotated[
+        str | None, typer.Argument(help="A name from --list, or all for the whole paper.", show_default=False)
+    ] = None,
     list_specs: Annotated[bool, typer.Option("--list", help="List the tables and figures and exit.")] = False,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials of each cell.", show_default="the paper's")] = None,
     epochs: Annotated[
@@ -88,11 +90,11 @@ def reproduce(
 
 
 def _wanted(name: str, asked: Asked) -> list[Spec]:
-    """Return the spec of a name; for all, every spec that has a wanted cell."""
+    """Return the spec of a name; for all, every spec of the paper that has a wanted cell."""
     if name != ALL:
         return [load_spec(name)]
-    specs = [load_spec(each) for each in names()]
-    fitting = [spec for spec in specs if any(fits(cell, asked.only) for cell in plan(spec, replace(asked, only=None)))]
+    whole = replace(asked, only=None)
+    fitting = [spec for spec in paper_specs() if any(fits(cell, asked.only) for cell in plan(spec, whole))]
     if not fitting:
         raise ConfigError(f"no table or figure has a cell {asked.only!r}; give ROW/COLUMN, say 'GCN/Cora'")
     return fitting

@@ -1,4 +1,4 @@
-"""A table or figure of the paper as data: paper/*.toml, read and checked."""
+"""A table or figure as data: paper/*.toml, read and checked."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
 from graphmix.results.names import METRICS
-from graphmix.results.record import KINDS, Quoted
+from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
@@ -64,7 +64,7 @@ class Spec:
     Attributes:
         name: the name of its file.
         title: what it shows.
-        source: where it is in the paper.
+        source: where it is in the paper, or `NOT_IN_PAPER`.
         about: a sentence or two.
         kind: one of `KINDS`.
         trials: the paper's number of trials.
@@ -95,6 +95,11 @@ class Spec:
     measures: tuple[str, ...] = ()
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
+    @property
+    def of_paper(self) -> bool:
+        """Whether it is of the paper."""
+        return self.source != NOT_IN_PAPER
+
     def chosen(self, row: Row, column: Column) -> dict[str, Any]:
         """Return the settings of a cell: of the spec, the column, the row, the row in that column; the last wins."""
         return dict(self.settings) | dict(column.settings) | dict(row.settings) | dict(row.on.get(column.name, {}))
@@ -102,9 +107,14 @@ class Spec:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return the names of all specs, in the order of the paper."""
+    """Return the names of all specs: those of the paper in its order, then the others."""
     found = {path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml")}
     return tuple(sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
+
+
+def paper_specs() -> list[Spec]:
+    """Return the specs of the paper, in its order."""
+    return [spec for spec in map(load_spec, names()) if spec.of_paper]
 
 
 @cache

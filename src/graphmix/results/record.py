@@ -13,6 +13,8 @@ Status = Literal["done", "failed", "unavailable", "quoted", "to do"]
 Word = Literal["reproduced", "higher", "lower", "undecided"]
 Metric = Literal["test_accuracy", "test_macro_f1", "test_rarest_f1"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# The source of a record or spec that repeats nothing of the paper.
+NOT_IN_PAPER = "Not in the paper"
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class Record:
     """What one table or figure gave.
 
     Attributes:
-        source: where it is in the paper.
+        source: where it is in the paper, or `NOT_IN_PAPER`.
         charts: what a figure shows.
         trials: the paper's number; a cell's own is in its run.
         command: makes this record again.
@@ -225,6 +227,11 @@ class Record:
     command: str | None
     made: dict[str, Fact]
     cells: tuple[CellResult, ...]
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether it is of the paper; if not, it counts in no tally of the paper's cells."""
+        return self.source != NOT_IN_PAPER
 
     def label(self, cell: CellResult) -> str:
         """What to call a cell among those of its column: its row, and its reading where there are several."""

@@ -75,12 +75,14 @@ def duration(seconds: float) -> str:
 
 
 def each_once(records: Sequence[Record]) -> list[CellResult]:
-    """The cells to count: of the tables, if there are any, and each once, where it comes first.
+    """The cells to count: of the paper's tables, if there are any, and each once, where it comes first.
 
     Tables share cells: what was trained for one is shown in the other beside the paper's number there. A search trains
-    a cell of a table again, so it is counted only where there is no table.
+    a cell of a table again, so it is counted only where there is no table. Cells of a leaderboard are counted only
+    where there is nothing of the paper.
     """
-    tables = [record for record in records if record.kind == "table"] or records
+    of_paper = [record for record in records if record.of_paper] or records
+    tables = [record for record in of_paper if record.kind == "table"] or of_paper
     cells: dict[str, CellResult] = {}
     for place, cell in enumerate(cell for record in tables for cell in record.cells):
         cells.setdefault(_definition(cell) or f"cell {place}", cell)
