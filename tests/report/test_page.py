@@ -14,6 +14,7 @@ import pytest
 
 from graphmix.errors import RunError
 from graphmix.report import read, render, write
+from graphmix.report.tables import result_table
 from graphmix.report.wording import headline
 from graphmix.results.wording import duration, points, spread, summarise
 
@@ -100,6 +101,29 @@ def test_mistakes_are_left_out_where_there_are_no_test_nodes(run_folder: Path) -
     page = render(read(run_folder))
     assert not {"confusion", "reliability"} & set(embedded(page)["cells"][0])
     assert 'id="confusion"' not in page
+
+
+def test_a_leaderboard_is_sorted_by_its_first_column_and_shows_seconds(tmp_path: Path, record: dict[str, Any]) -> None:
+    made = next(cell for cell in record["cells"] if cell["row"] == "GCN")
+
+    def cell(row: str, mean: float) -> dict[str, Any]:
+        return made | {"row": row, "run": made["run"] | {"test_accuracy_mean": mean, "seconds": 2.5}}
+
+    cells = [made | {"row": "ICA", "status": "to do", "run": None}, cell("GCN", 81.7), cell("GRAND", 85.4)]
+    paper = record | {"rows": ["ICA", "GCN", "GRAND"], "columns": ["cora"], "readings": ["paper"], "cells": cells}
+
+    def shown(changes: dict[str, Any]) -> tuple[list[str], str]:
+        contents = read(save(tmp_path / "r.json", paper | changes))
+        names = [row["name"] for row in result_table(contents.records[0])["rows"]]
+        return names, html.unescape(shell(render(contents)))
+
+    names, page = shown({"name": "leaderboard", "source": "Not in the paper"})
+    assert names == ["GRAND", "GCN", "ICA"]
+    assert "n 5, 2.5 s" in page
+    assert "sorted by cora" in page
+    names, page = shown({})
+    assert names == ["ICA", "GCN", "GRAND"]
+    assert "n 5, 2.5 s" not in page
 
 
 def test_numbers_in_words() -> None:

@@ -19,25 +19,40 @@ from graphmix.results.wording import (
 
 
 def result_table(record: Record) -> dict[str, Any]:
-    """Rows by columns; in each place a line for every reading that has a cell there."""
+    """Rows by columns; in each place a line for every reading that has a cell there.
+
+    A leaderboard is not in the order of the paper but sorted by its first column, and shows seconds.
+    """
     by_place: dict[tuple[str, str], list[CellResult]] = {}
     for cell in record.cells:
         by_place.setdefault((cell.row, cell.column), []).append(cell)
     # A record of a part of a table has cells in some rows and columns only.
     held_rows = [row for row in record.rows if any(cell.row == row for cell in record.cells)]
     columns = [column for column in record.columns if any(cell.column == column for cell in record.cells)]
-    several = len(record.readings) > 1
+    several, ranked = len(record.readings) > 1, not record.of_paper
+    if ranked:
+        held_rows.sort(key=lambda row: -max(_means(by_place.get((row, columns[0]), []), record.metric), default=0.0))
     rows = [
         {
             "name": row,
             "places": [
-                [_line(cell, record.metric, several) for cell in by_place.get((row, column), [])] for column in columns
+                [_line(cell, record.metric, several) | {"seconds": _seconds(cell) if ranked else None} for cell in held]
+                for held in (by_place.get((row, column), []) for column in columns)
             ],
         }
         for row in held_rows
     ]
     partial = len(rows) < len(record.rows) or len(columns) < len(record.columns)
-    return {"columns": columns, "rows": rows, "partial": partial}
+    return {"columns": columns, "rows": rows, "partial": partial, "ranked": ranked}
+
+
+def _means(cells: list[CellResult], metric: str) -> list[float]:
+    scores = [cell.score(metric) for cell in cells]
+    return [score.mean for score in scores if score is not None and score.mean is not None]
+
+
+def _seconds(cell: CellResult) -> str | None:
+    return None if cell.run is None or cell.run.seconds is None else duration(cell.run.seconds)
 
 
 def _line(cell: CellResult, metric: str, several: bool) -> dict[str, Any]:
