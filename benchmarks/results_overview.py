@@ -13,7 +13,8 @@ HEAD = f"""{WRITTEN}# Results
 
 We trained every table and figure of the paper again. Each table shows our number, the paper's, the difference and a
 verdict. Click a column's name to sort a table, and use the menus above it to filter it. A *cell* is one number: a
-method on a dataset, under one [reading](../concepts/readings.md).
+method on a dataset, under one [reading](../concepts/readings.md). [The leaderboard](../leaderboard.md) compares all
+methods of this library, the paper's and others.
 """
 RULE = """## What a verdict says
 A cell's verdict comes from Welch's test of our trials against the paper's mean, standard deviation and number of

@@ -1,4 +1,4 @@
-"""Write the README's tables, the pages of docs/results/ and the tables of other pages from the results files.
+"""Write the README's tables, the pages of docs/results/, the leaderboard and other pages' tables from results files.
 
     python benchmarks/tables.py          rewrite what differs
     python benchmarks/tables.py --check  only report whether something differs
@@ -7,7 +7,8 @@ A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what th
 for the README, docs/howto and docs/scale.md, in findings.py for docs/reproduction.md, in own_tables.py for
 docs/tables.md, in settings_table.py for docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md,
 in steady_table.py for docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md, the README and
-docs/index.md; the pages of docs/results/ are written whole (results_overview.py).
+docs/index.md; the pages of docs/results/ (results_overview.py) and docs/leaderboard.md (leaderboard_page.py) are
+written whole.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from graphmix.results.names import title
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of
+from leaderboard_page import page as leaderboard
 from own_tables import OWN_TABLES
 from page_tables import PAGE_TABLES
 from results_overview import pages
@@ -39,6 +41,7 @@ from wild_tables import WILD_TABLES
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGES = HERE.parent / "docs" / "results"
+LEADERBOARD_PAGE = HERE.parent / "docs" / "leaderboard.md"
 FRONT_PAGE = HERE.parent / "docs" / "index.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
@@ -69,6 +72,7 @@ def main() -> None:
         **{path: render(path.read_text(), TABLES | tables) for path, tables in PAGE_TABLES.items()},
         FRONT_PAGE: render(FRONT_PAGE.read_text(), WILD_TABLES),
     }
+    written[LEADERBOARD_PAGE] = leaderboard()
     written |= {RESULTS_PAGES / name: text for name, text in pages().items()}
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""

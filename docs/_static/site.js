@@ -50,13 +50,15 @@ function addCopyButton(block) {
 
 // What a cell is sorted by: its first number, or else its text.
 function sortKey(cell) {
-  const text = cell.textContent.trim(), number = text.replace(/[−–]/g, "-").replace(/,/g, "").match(/^[-+]?\d+(\.\d+)?/);
+  const text = cell.textContent.trim(), plain = text.replace(/[−–]/g, "-").replace(/,|^≈\s*/g, "");
+  const number = plain.match(/^[-+]?\d+(\.\d+)?/);
   return number ? Number(number[0]) : text.toLowerCase();
 }
 
-function compare(one, two) {
-  if (typeof one === typeof two) return one < two ? -1 : one > two ? 1 : 0;
-  return typeof one === "number" ? -1 : 1;
+// A cell without a number comes after those with one, whichever way a column is sorted.
+function compare(one, two, falling) {
+  if (typeof one !== typeof two) return typeof one === "number" ? -1 : 1;
+  return (falling ? -1 : 1) * (one < two ? -1 : one > two ? 1 : 0);
 }
 
 function sortBy(table, heads, place) {
@@ -65,7 +67,7 @@ function sortBy(table, heads, place) {
   head.setAttribute("aria-sort", falling ? "descending" : "ascending");
   const body = table.tBodies[0], rows = [...body.rows];
   const keyed = rows.map((row) => [sortKey(row.cells[place]), row]);
-  keyed.sort(([one], [two]) => (falling ? -1 : 1) * compare(one, two));
+  keyed.sort(([one], [two]) => compare(one, two, falling));
   body.append(...keyed.map(([, row]) => row));
 }
 
@@ -91,7 +93,7 @@ function makeFilterable(table) {
     count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} cells`;
   };
   heads.forEach((head, place) => {
-    if (!["dataset", "method", "reading", "verdict"].includes(head)) return;
+    if (!["dataset", "split", "method", "reading", "device", "verdict"].includes(head)) return;
     const values = [...new Set(rows.map((row) => row.cells[place].textContent.trim()))].sort();
     if (values.length < 2) return;
     const select = make("select", {}, new Option(`every ${head}`, ""), ...values.map((value) => new Option(value, value)));

@@ -15,6 +15,7 @@ THEMES = ("light", "dark")
 # The report has tests of its own; the others are written by Sphinx and hold no text of ours.
 LEFT_OUT = ("report.html", "genindex.html", "py-modindex.html", "search.html")
 TABLE = "results/standard-split.html"
+BOARD = "leaderboard.html"
 Open = Callable[..., Any]
 
 
@@ -79,7 +80,10 @@ def test_the_check_of_contrast_finds_what_is_too_faint(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("drawing", ["method.svg", "front-light.svg", "front-dark.svg"])
+@pytest.mark.parametrize(
+    "drawing",
+    ["method.svg", "front-light.svg", "front-dark.svg", "leaderboard/cora-light.svg", "leaderboard/cora-dark.svg"],
+)
 def test_a_drawing_can_be_read(open_page: Open, drawing: str, theme: str) -> None:
     page = open_page("index.html", DESK, theme)
     page.goto((STATIC / drawing).as_uri())
@@ -140,6 +144,43 @@ def test_a_table_can_be_sorted_by_numbers_and_by_words(open_page: Open) -> None:
     page.get_by_role("button", name="verdict").click()
     assert column(8) == sorted(column(8))
     assert page.locator("th[aria-sort]").all_inner_texts() == ["verdict"]
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_the_leaderboard_can_be_filtered(open_page: Open, width: int) -> None:
+    page = open_page(BOARD, width)
+    rows = page.locator("table.board tbody tr")
+    page.get_by_label("dataset").select_option("Cora")
+    page.get_by_label("split").select_option("random")
+    left = [row.locator("td").all_inner_texts()[1:3] for row in rows.all() if row.is_visible()]
+    assert left
+    assert all(words == ["Cora", "random"] for words in left)
+    page.get_by_label("split").select_option("")
+    page.get_by_label("method").select_option("GraphMix(GCN)")
+    shown = [row for row in rows.all() if row.is_visible()]
+    assert {row.locator("td").first.inner_text() for row in shown} == {"GraphMix(GCN)"}
+    assert page.locator(".filters .count").inner_text() == f"{len(shown)} of {rows.count()} cells"
+
+
+def test_the_leaderboard_can_be_sorted_and_what_has_no_number_stays_last(open_page: Open) -> None:
+    page = open_page(BOARD)
+
+    def numbers(texts: list[str]) -> list[float]:
+        known = [text.lstrip("≈ ").split()[0].replace(",", "").replace("−", "-") for text in texts if text != "–"]
+        assert texts[: len(known)] == [text for text in texts if text != "–"]
+        return [float(text) for text in known]
+
+    seconds = page.locator("table.board").get_by_role("button", name="seconds")
+    for falling in (False, True):
+        seconds.click()
+        found = numbers(page.locator("table.board td:nth-child(6)").all_inner_texts())
+        assert found == sorted(found, reverse=falling)
+        assert len(set(found)) > 10
+    glance = page.locator("table.grid").first.get_by_role("button", name="Pubmed, public")
+    for falling in (False, True):
+        glance.click()
+        found = numbers(page.locator("table.grid").first.locator("td:nth-child(4)").all_inner_texts())
+        assert found == sorted(found, reverse=falling)
 
 
 def test_a_block_is_copied_without_its_prompts(open_page: Open) -> None:

@@ -1,0 +1,99 @@
+"""The cells of the leaderboard from the files in results/: for leaderboard_page.py and leaderboard_picture.py.
+
+A cell is taken from any record with a run of the same settings. The paper's tables train some of the same cells, so
+these need not be trained twice.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from graphmix.experiments.cells import Asked, Cell, plan
+from graphmix.experiments.quotes import quoted
+from graphmix.experiments.records import entry, kept
+from graphmix.experiments.spec import Spec, load_spec, names
+from graphmix.experiments.versions import text_of
+from graphmix.results.record import CellResult, Quoted, Record
+from graphmix.results.run import RunResult
+from results_page import read_records
+
+# What a split is called on the page, by spec.
+SPLITS = {"leaderboard": "public", "leaderboard-random": "random"}
+TRIALS = 100
+
+
+@dataclass(frozen=True)
+class Place:
+    """A method on a dataset and a kind of split: our number, if there is one, beside the paper's.
+
+    Attributes:
+        split: a value of `SPLITS`.
+        result: the cell, with the paper's number and the verdict.
+        older: whether it was trained with older code, so that its seconds cannot be compared with the others'.
+    """
+
+    split: str
+    result: CellResult
+    older: bool = False
+
+    @property
+    def mean(self) -> float | None:
+        """The mean test accuracy in percent; None if it was not run."""
+        score = self.result.score("test_accuracy")
+        return None if score is None else score.mean
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds for `TRIALS` trials; scaled if there are more or fewer."""
+        run = self.result.run
+        return None if run is None or run.seconds is None else run.seconds * TRIALS / run.trials
+
+    @property
+    def scaled(self) -> bool:
+        """Whether it has another number of trials."""
+        return self.result.run is not None and self.result.run.trials != TRIALS
+
+
+def read_places() -> list[Place]:
+    """Every method on every dataset and kind of split, from the committed records."""
+    records = read_records(*SPLITS, *(name for name in names() if name not in SPLITS))
+    return places(records)
+
+
+def places(records: Iterable[Record]) -> list[Place]:
+    """The places of the leaderboard, by kind of split, method and dataset.
+
+    Args:
+        records: where two have the same cell, and the same number of trials, the first counts.
+    """
+    done = [cell for record in records for cell in record.cells if cell.run is not None]
+    return [_place(spec, cell, done) for spec in map(load_spec, SPLITS) for cell in plan(spec, Asked())]
+
+
+def best_first(found: Iterable[Place]) -> list[Place]:
+    """Sort by the mean; cells that were not run come last."""
+    return sorted(found, key=lambda place: (place.mean is None, -(place.mean or 0.0)))
+
+
+def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
+    cell = replace(cell, paper=_paper(cell))
+    code = text_of(cell.versions)
+    fitting = [own for own in (kept(spec, cell, each) for each in done if _same(cell, each)) if own is not None]
+    if not fitting:
+        return Place(SPLITS[spec.name], entry(spec, cell, None, None))
+    # Current code counts more than many trials: seconds are compared, too.
+    best = max(fitting, key=lambda each: (each.outcome.code == code, each.run.trials))
+    return Place(SPLITS[spec.name], best, best.outcome.code != code)
+
+
+def _same(cell: Cell, other: CellResult) -> bool:
+    """Whether a run may be the same cell; a search has other seeds, and so other trials."""
+    run = other.run
+    return (run.dataset, run.split, run.settings.get("seed", 0)) == (cell.dataset, cell.split, cell.config.seed)
+
+
+def _paper(cell: Cell) -> Quoted | None:
+    """The paper's accuracy for a cell; None if it has none."""
+    own = {"method": cell.method, "backbone": None if cell.baseline else cell.config.backbone}
+    run = RunResult(dataset=cell.dataset, split=cell.split, settings=cell.config.to_dict() | own, versions={})
+    number, metric = quoted(run) or (None, None)
+    return number if metric == "test_accuracy" else None
