@@ -168,7 +168,8 @@ def cells() -> str:
         lines.append(f"| {' | '.join(map(str, shown))} |")
     lines += [
         "",
-        f"2,000 epochs each, the second run of a process. *About*: estimated from two shorter runs. {record['device']}, "
+        "2,000 epochs each, the second run of a process. *About*: estimated from two shorter runs. "
+        f"{record['device']}, "
         f"torch {record['torch']}, {commit_of(record['commit'])}; `make bench`.",
     ]
     return "\n".join(lines) + "\n"
