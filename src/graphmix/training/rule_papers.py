@@ -78,7 +78,7 @@ def rule_settings(dataset: str, method: str) -> dict[str, Any]:
     """Return what a rule's paper sets on a dataset; empty for a method without a rule.
 
     Example:
-        >>> rule_settings("citeseer", "grand")["hops"]
+        >>> rule_settings("citeseer", "grand")["perturbations"]
         2
     """
     return RULES.get((None, method), {}) | RULES.get((dataset, method), {})
