@@ -1,7 +1,7 @@
 """What the papers of training rules set, by dataset: data, no code but one look-up.
 
 How long they train is left to us: runs here end after a fixed number of epochs, and the best one is chosen.
-docs/design/0020-rules.md says what each paper leaves open.
+docs/design/0022-rules.md says what each paper leaves open.
 """
 
 from typing import Any
