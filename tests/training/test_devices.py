@@ -5,7 +5,14 @@ import torch
 
 from graphmix import Config, ConfigError, DataError, Graph, fit, synthetic
 from graphmix.training import devices
-from graphmix.training.devices import choose_device, cpu_batch, passes_at_once, trials_at_once
+from graphmix.training.devices import (
+    bytes_per_trial,
+    choose_device,
+    cpu_batch,
+    pass_groups,
+    passes_at_once,
+    trials_at_once,
+)
 
 CORA, PUBMED, TINY = 49_216, 988_031, 1_000
 
@@ -112,6 +119,31 @@ def test_features_that_are_written_out_leave_room_for_fewer_passes():
     assert passes_at_once(sparse, Config(backbone="gat", hidden=10, heads=2), 1, cuda) == 2**26 // (100 * 20)
     for graph, backbone in ((dense, "gcn"), (sparse, "custom"), (dense, "custom")):
         assert passes_at_once(graph, Config(backbone=backbone, hidden=10), 1, cuda) == 2**26 // (100 * 100)
+
+
+@pytest.mark.parametrize("passes", range(1, 12))
+def test_no_pass_is_alone_on_cuda(passes, monkeypatch):
+    graph, _ = synthetic(nodes=100, features=20, seed=1)
+    for size in range(2, 8):
+        monkeypatch.setattr(devices, "passes_at_once", lambda *_, size=size: size)
+        groups = pass_groups(graph, Config(perturbations=passes), 5, torch.device("cuda"))
+        assert [number for first, last in groups for number in range(first, last)] == list(range(passes))
+        assert passes == 1 or min(last - first for first, last in groups) > 1
+
+
+def test_many_trials_leave_room_for_two_passes_at_least():
+    graph, _ = synthetic(nodes=500, features=100, seed=1)
+    assert passes_at_once(graph, Config(), 10**6, torch.device("cuda")) == 2
+
+
+def test_only_the_optimised_form_of_bvat_writes_features_out():
+    graph, _ = synthetic(nodes=300, features=200, seed=1)
+    vat, sampled, optimised = (
+        bytes_per_trial(graph, Config(method=method, **form))
+        for method, form in (("vat", {}), ("bvat", {"bvat_form": "sampled"}), ("bvat", {"bvat_form": "optimised"}))
+    )
+    assert sampled == vat
+    assert optimised > vat + 4 * 20 * 300 * 200
 
 
 def test_passes_shrink_as_trials_grow():

@@ -46,3 +46,10 @@ def test_nothing_is_said_otherwise(given):
 def test_settings_of_other_networks_are_named(backbone, given, said):
     note = unused_settings(Config(backbone=backbone), given)
     assert note is None if said is None else note.startswith(said)
+
+
+def test_gmnn_without_a_second_turn_is_said_to_be_the_network_alone():
+    config = Config.for_dataset("cora", method="gmnn")
+    enough = config.pretraining + config.phase_epochs
+    assert few_epochs(Config.for_dataset("cora", method="gmnn", epochs=enough + 1)) is None
+    assert "gcn alone" in few_epochs(Config.for_dataset("cora", method="gmnn", epochs=enough))

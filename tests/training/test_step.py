@@ -12,7 +12,7 @@ from graphmix import Config, ConfigError, Graph, Streams, Task, build_model, bui
 from graphmix.method import cross_entropy, draw_lambda, draw_partners, sharpen
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Purpose
-from graphmix.training import Moment, fcn_loss, gnn_loss, predict_targets, step
+from graphmix.training import Moment, devices, fcn_loss, gnn_loss, predict_targets, step
 from graphmix.training.step import draw_unlabeled, joint_loss
 
 TRIALS = 3
@@ -106,7 +106,7 @@ def test_targets_do_not_depend_on_how_passes_are_grouped(monkeypatch):
     model, task, config, streams = setup(perturbations=7)
     results = []
     for size in (1, 3, 7):
-        monkeypatch.setattr(step, "passes_at_once", lambda *_, size=size: size)
+        monkeypatch.setattr(devices, "passes_at_once", lambda *_, size=size: size)
         results.append(predict_targets(model, task, config, streams, 7, task.unlabeled))
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])

@@ -138,6 +138,18 @@ def test_a_trial_in_a_batch_of_a_hundred_on_cora(device, epochs, data_root):
     assert torch.equal(together.history.val_accuracy[42], alone.history.val_accuracy[0])
 
 
+@pytest.mark.parametrize("method", ["graphmix", "supervised", "self-training", "graphmix-steady"])
+def test_weights_of_a_trial_are_the_same_to_the_last_bit_whatever_the_batch(method):
+    # Large enough that labels reach a part of the graph only.
+    graph, split = synthetic(nodes=2000, classes=4, features=80, labels_per_class=5, seed=3)
+    choices = {"method": method, "epochs": 12, "rampup_start": 4, "rampup_end": 8}
+    config = Config.for_dataset("", trials=3, **choices)
+    together = fit(graph, split, config, device="cpu", chunk=3)
+    alone = fit(graph, split, replace(config, trials=1, seed=2), device="cpu")
+    for name, weight in together.weights.items():
+        assert torch.equal(weight[2], alone.weights[name][0])
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 5])
 def test_the_chunk_changes_nothing(chunk):
     graph, split = small_graph()

@@ -66,7 +66,7 @@ class Settings:
     weight: float = 0.0
 
 
-# Chosen by validation accuracy on the public splits: docs/design/0020-classics.md.
+# Chosen by validation accuracy on the public splits: docs/design/0021-classics.md.
 TRANSDUCTIVE = Settings()
 INDUCTIVE = Settings(learning_rate=1.0)
 INDUCTIVE_ON = {

@@ -46,7 +46,7 @@ class Settings:
 
 
 _TINY = 1e-12
-# Chosen by validation accuracy on the public splits: docs/design/0020-classics.md.
+# Chosen by validation accuracy on the public splits: docs/design/0021-classics.md.
 SETTINGS = {
     "cora": Settings(weight=100.0),
     "citeseer": Settings(weight=1.0),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from graphmix.models.activations import elu
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, glorot, zeros
-from graphmix.sparse import SparseMatrix, matmul
+from graphmix.sparse import SparseMatrix, matmul, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
 EMBEDDING, INPUT_NOISE, HIDDEN_NOISE = 128, 0.05, 0.5
@@ -98,7 +98,7 @@ def unit(weight: Tensor) -> Tensor:
 def times(values: Tensor, weight: Tensor) -> Tensor:
     """Multiply `[trials, rows, columns]` with each trial's weight `[trials, columns, width]`."""
     if values.is_cuda:
-        return values @ weight
+        return per_trial(values, weight)
     # A product of several trials may round in another way than that of one, and the game enlarges differences.
     return torch.stack([each @ own for each, own in zip(values, weight, strict=True)])
 

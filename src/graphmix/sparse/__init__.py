@@ -5,7 +5,7 @@ from graphmix.sparse.edges import at_edges, attend_by, compare, weigh
 from graphmix.sparse.fused import mean_predictions
 from graphmix.sparse.matrix import Chain, SparseMatrix
 from graphmix.sparse.one_pass import PASSES, fuses, two_layers
-from graphmix.sparse.ops import dropout, dropout_matmul, matmul, per_trial
+from graphmix.sparse.ops import dropout, dropout_matmul, matmul, per_trial, product
 from graphmix.sparse.picked import PickedRows, picked_dropout_matmul
 from graphmix.sparse.powers import sum_of_powers
 from graphmix.sparse.rows import distinct_rows, mixed_rows, rows
@@ -31,6 +31,7 @@ __all__ = [
     "mixed_rows",
     "per_trial",
     "picked_dropout_matmul",
+    "product",
     "propagate",
     "rows",
     "sum_of_powers",

@@ -13,7 +13,6 @@ try:
 except ImportError:  # Triton ships with CUDA builds of torch only
     triton_targets = None  # type: ignore[assignment]
 
-FUSED = True
 # Rows are listed per trial if the nodes are fewer than this share of all: listing takes time too, and with more nodes
 # nearly all rows are needed.
 _FEW = 0.08
@@ -40,7 +39,7 @@ def mean_predictions(
     Returns:
         `[trials, picks, classes]`, or None if the kernels do not serve this case: then nothing was drawn.
     """
-    if not (FUSED and ops.has_kernels() and index.is_cuda):
+    if not (ops.has_kernels() and index.is_cuda):
         return None
     if not isinstance(x, SparseMatrix) or not isinstance(propagation, SparseMatrix):
         return None

@@ -2,7 +2,7 @@
 
 One pass over a matrix's non-zeros does what the plain-torch backend does in five: it reads 64 dropout bits at a time
 and visits only the non-zeros that are kept. A row's sum stays in registers and is taken in the order of the non-zeros,
-as `embedding_bag` does, so the sparse products are the same to the last bit (docs/design/0019-cpu.md).
+as `embedding_bag` does, so the sparse products are the same to the last bit (docs/design/0019-faster.md).
 """
 
 from typing import Any

@@ -86,8 +86,13 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
         return result
     trials, columns, width = weight.shape
     stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
-    product: Tensor = _Stacked.apply(stacked, weight) if _use_triton(values) else stacked @ weight
-    return product.view(values.shape[0], values.shape[1], width)
+    multiplied: Tensor = _Stacked.apply(stacked, weight) if _use_triton(values) else stacked @ weight
+    return multiplied.view(values.shape[0], values.shape[1], width)
+
+
+def product(values: Tensor, weight: Tensor) -> Tensor:
+    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; on CUDA the batch does not change sums."""
+    return per_trial(values, weight) if values.is_cuda else values @ weight
 
 
 def dropout(dense: Tensor, keep: Keep) -> Tensor:
@@ -216,7 +221,8 @@ def _bag(matrix: SparseMatrix, values: Tensor, dense: Tensor) -> Tensor:
     blocks = values.shape[0]
     crow, col, _ = matrix.tiled(trials, blocks // trials)
     # Detached: `backward` computes the gradient, and torch would otherwise prepare its own.
-    operand = dense.detach().reshape(trials * columns, width)
+    # Contiguous: a view with other strides, which one trial alone may have, would be summed in another way.
+    operand = dense.detach().reshape(trials * columns, width).contiguous()
     # F.embedding_bag calls torch.embedding_bag after checks that take as long as the product.
     summed = torch.embedding_bag(
         operand, col, crow, mode=_SUM, per_sample_weights=values.reshape(-1), include_last_offset=True

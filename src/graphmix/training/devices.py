@@ -112,7 +112,19 @@ def passes_at_once(
     # Dropout writes out a copy of dense features. For sparse ones it only draws bits.
     written_out = 0 if _stays_sparse(graph, config, model) else graph.num_features
     width = max(written_out, _footprint(graph, config).hidden_width)
-    return max(1, _CUDA_HIDDEN // (trials * graph.num_nodes * width))
+    # At least two: a pass alone is another kernel, which rounds differently.
+    return max(2, _CUDA_HIDDEN // (trials * graph.num_nodes * width))
+
+
+def pass_groups(
+    graph: Graph, config: Config, trials: int, device: torch.device, model: Backbone | None = None
+) -> list[tuple[int, int]]:
+    """Group the K passes into as few calls as the device handles well, from first to last; none is alone on CUDA."""
+    passes = config.perturbations
+    starts = list(range(0, passes, min(passes, passes_at_once(graph, config, trials, device, model))))
+    if device.type == "cuda" and len(starts) > 1 and passes - starts[-1] == 1:
+        starts.pop()
+    return list(zip(starts, [*starts[1:], passes], strict=True))
 
 
 def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None) -> int:
@@ -130,7 +142,8 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     curves = 5 * config.epochs
     method = METHODS[config.method]
     passes = getattr(config, method.passes) if isinstance(method.passes, str) else method.passes
-    written = method.written_out * graph.num_nodes * graph.num_features
+    writes = method.writes_if is None or getattr(config, method.writes_if[0]) == method.writes_if[1]
+    written = method.written_out * graph.num_nodes * graph.num_features if writes else 0
     return 4 * (weights + passes * (activations + features) + written + curves)
 
 

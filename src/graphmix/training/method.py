@@ -32,6 +32,7 @@ class Method:
         needs: those of them that it reads only if another has a certain value: that one's name and value.
         passes: how many passes there are whose gradients a step keeps, or the hyperparameter that counts them.
         written_out: how many dense copies of the features a step writes out for each trial.
+        writes_if: a hyperparameter and the value that it has if they are written out; None if they always are.
         uses_edge_weights: whether it can be trained on a graph with edge weights.
     """
 
@@ -54,6 +55,7 @@ class Method:
     needs: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
     passes: int | str = 1
     written_out: int = 0
+    writes_if: tuple[str, Any] | None = None
     uses_edge_weights: bool = True
 
     @property

@@ -10,14 +10,12 @@ from graphmix.sparse import PickedRows, SparseMatrix
 from graphmix.streams import Noise
 from graphmix.training.task import Picks, Task
 
-NEEDED_ONLY = True
-
 
 def label_logits(model: Backbone, task: Task, noise: Noise) -> Tensor:
     """The GNN's logits of the labeled nodes: `[trials, labeled, classes]`."""
     reach = task.reach
     # Dropout of hidden states belongs to places among all nodes.
-    if not NEEDED_ONLY or reach is None or not model.reads_hops or model.hidden_dropout > 0:
+    if reach is None or not model.reads_hops or model.hidden_dropout > 0:
         return task.labeled.of(model(task.x, task.graph, noise))
     outer, inner = (cast(GraphLike, hop) for hop in (reach.outer, reach.inner))
     return model.decode(model.encode(reach.x, outer, noise), inner, noise)
@@ -28,9 +26,7 @@ def reads_labeled_rows(model: Backbone, task: Task) -> bool:
 
     Dropout of dense features belongs to places among all rows.
     """
-    return (
-        NEEDED_ONLY and model.reads_rows and (model.input_dropout == 0 or isinstance(task.labeled_rows[0], PickedRows))
-    )
+    return model.reads_rows and (model.input_dropout == 0 or isinstance(task.labeled_rows[0], PickedRows))
 
 
 def labeled_rows(model: Backbone, task: Task) -> tuple[SparseMatrix | Tensor, Picks]:

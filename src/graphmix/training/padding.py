@@ -22,7 +22,7 @@ from graphmix.training.step import Moment, fcn_loss, gnn_loss
 from graphmix.training.task import Task
 
 # Seconds, from the profile of an H200: of an epoch that is run normally and then captured, of the shortest replay, and
-# of a multiply-add (benchmarks/results/profile-h200.json).
+# of a multiply-add (benchmarks/results/profile-before-h200.json).
 _PER_GRAPH = 0.035
 _PER_EPOCH = 0.0015
 _PER_PRODUCT = 8e-12

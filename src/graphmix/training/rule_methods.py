@@ -55,6 +55,7 @@ RULE_METHODS: dict[str, Method] = {
         passes=4,
         # A dozen in ten steps of Adam, as many for the random numbers, and a captured epoch has its own.
         written_out=30,
+        writes_if=("bvat_form", "optimised"),
         report_place=33,
         for_fits=False,
     ),

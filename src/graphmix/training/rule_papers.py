@@ -1,7 +1,7 @@
 """What the papers of training rules set, by dataset: data, no code but one look-up.
 
 How long they train is left to us: runs here end after a fixed number of epochs, and the best one is chosen.
-docs/design/0020-rules.md says what each paper leaves open.
+docs/design/0022-rules.md says what each paper leaves open.
 """
 
 from typing import Any
@@ -78,7 +78,7 @@ def rule_settings(dataset: str, method: str) -> dict[str, Any]:
     """Return what a rule's paper sets on a dataset; empty for a method without a rule.
 
     Example:
-        >>> rule_settings("citeseer", "grand")["hops"]
+        >>> rule_settings("citeseer", "grand")["perturbations"]
         2
     """
     return RULES.get((None, method), {}) | RULES.get((dataset, method), {})

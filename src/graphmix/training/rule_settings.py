@@ -47,7 +47,11 @@ class RuleSettings:
         help="Weight of the loss on perturbed features in vat, bvat and graphvat",
     )
     entropy_weight: float = setting(
-        0.0, at_least=0, added=True, group=RULE, help="Weight of the entropy of the predictions in vat and bvat"
+        0.0,
+        at_least=0,
+        added=True,
+        group=RULE,
+        help="Weight of the entropy of the predictions in vat, bvat and graphvat",
     )
     bvat_form: str = setting(
         "optimised",

@@ -22,7 +22,7 @@ from graphmix.models import Backbone
 from graphmix.sparse import mixed_rows
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
-from graphmix.training.devices import passes_at_once
+from graphmix.training.devices import pass_groups
 from graphmix.training.needed import label_logits, labeled_rows, reads_labeled_rows
 from graphmix.training.rules.rule import make_rule
 from graphmix.training.task import Picks, Task
@@ -252,7 +252,7 @@ def predict_targets(
     most = 2 * nodes.index.shape[1] > task.graph.num_nodes
     trials = model.trials
     total = torch.zeros((), device=task.device)
-    for first, last in _pass_groups(task, config, model):
+    for first, last in pass_groups(task.graph, config, trials, task.device, model):
         noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
         logits = model(task.x, task.graph, noise)
         predictions = softmax(logits if most else nodes.of(logits, last - first))
@@ -271,12 +271,6 @@ def _as_targets(mean: Tensor, task: Task, config: Config, nodes: Picks) -> Tenso
     if config.target_confidence > 0:
         targets = targets * (mean.amax(dim=2, keepdim=True) >= config.target_confidence)
     return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
-
-
-def _pass_groups(task: Task, config: Config, model: Backbone) -> list[tuple[int, int]]:
-    """Group the K passes into as few calls as the device handles well."""
-    size = min(config.perturbations, passes_at_once(task.graph, config, model.trials, task.device, model))
-    return [(first, min(first + size, config.perturbations)) for first in range(0, config.perturbations, size)]
 
 
 def _mixup_loss(

@@ -1,9 +1,11 @@
 """Kernels compiled side by side before the first epoch, which would compile one after the other.
 
 An epoch's parts run in threads of their own, on two trials and without effects: random numbers depend on the epoch
-alone, weights are copies, and results are dropped. Triton and ptxas compile outside of Python's lock.
+alone, weights are copies, and results are dropped. Triton and ptxas compile outside of Python's lock. Torch runs
+all backward passes of a device in one thread, so their kernels still follow one another.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -35,11 +37,23 @@ def compile_kernels(model: Backbone, task: Task, config: Config, streams: Stream
             for case in cases(config)
         ),
     ]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        for done in [pool.submit(part) for part in parts]:
-            done.result()
-    if task.device.type == "cuda":
-        torch.cuda.synchronize()
+    # The current stream belongs to a thread, and so do its tensors.
+    stream = torch.cuda.current_stream(task.device) if task.device.type == "cuda" else None
+    try:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            for done in [pool.submit(_on, stream, part) for part in parts]:
+                done.result()
+    except torch.cuda.OutOfMemoryError:
+        # Training takes one part at a time. It compiles what is missing.
+        torch.cuda.empty_cache()
+    if stream is not None:
+        stream.synchronize()
+
+
+def _on(stream: torch.cuda.Stream | None, part: Callable[[], None]) -> None:
+    # Without a stream this does nothing.
+    with torch.cuda.stream(stream):
+        part()
 
 
 def cases(config: Config) -> list[tuple[int, bool]]:

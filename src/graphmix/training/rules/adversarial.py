@@ -15,6 +15,7 @@ from torch import Tensor
 from graphmix.method import cross_entropy, log_softmax, softmax
 from graphmix.models import Backbone
 from graphmix.models.shifted import Shifted
+from graphmix.sparse import product
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.rules.rule import Rule, require_one_product
@@ -45,7 +46,7 @@ class Adversarial(Rule):
     def low_rank(self, left: Tensor) -> Callable[[Tensor], Tensor]:
         """R = A Wᵀ as a shift, W a constant: `left` is A `[trials, nodes, width]`."""
         right = self._first.mT
-        return lambda weight: left @ (right @ weight)
+        return lambda weight: product(left, product(right, weight))
 
     def with_length(self, left: Tensor, length: float) -> Tensor:
         """Scale the rows of A so that those of A Wᵀ have a length.
@@ -56,7 +57,7 @@ class Adversarial(Rule):
 
     def squares(self, left: Tensor) -> Tensor:
         """The squared lengths of the rows of A Wᵀ: `[trials, nodes, 1]`."""
-        return (left @ (self._first.mT @ self._first) * left).sum(dim=2, keepdim=True).clamp_min(0)
+        return (product(left, product(self._first.mT, self._first)) * left).sum(dim=2, keepdim=True).clamp_min(0)
 
     def steepest(self, distance: Callable[[Tensor], Tensor], noise: Noise, left: Tensor | None = None) -> Tensor:
         """G at the features, perturbed by A Wᵀ if A is given, of a distance from logits to `[trials]`."""
