@@ -129,7 +129,7 @@ def _steps(best: list[Place]) -> tuple[list[float], list[float]]:
 
 
 def _colour(place: Place, theme: Theme) -> str:
-    return theme.ours if place.result.row.startswith(OWN) else theme.peers
+    return theme.ours if OWN in place.result.row else theme.peers
 
 
 def _names(panel: Any, here: list[Place]) -> None:
@@ -142,7 +142,7 @@ def _names(panel: Any, here: list[Place]) -> None:
     corners = panel.transData.transform(list(zip(*_steps(best), strict=True))) if best else []
     taken += [Bbox([one, two]) for one, two in pairwise(corners)]
     renderer = panel.figure.canvas.get_renderer()
-    for place in sorted(here, key=lambda each: (each not in best, not each.result.row.startswith(OWN))):
+    for place in sorted(here, key=lambda each: (each not in best, OWN not in each.result.row)):
         for x, y, across, up in SIDES:
             name = panel.annotate(
                 place.result.row,

@@ -15,6 +15,7 @@ from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.spec import load_spec, names, paper_specs, parse
 from graphmix.experiments.versions import COMPUTED
+from graphmix.models import BACKBONES
 from graphmix.report import read, render
 from graphmix.results.record import NOT_IN_PAPER, Quoted
 from graphmix.results.run import RunResult
@@ -121,6 +122,8 @@ def test_a_leaderboard_has_every_method_and_no_number_of_the_paper():
     board, drawn = load_spec("leaderboard"), load_spec("leaderboard-random")
     assert board.rows is drawn.rows
     assert {row.settings["method"] for row in board.rows} == set(METHODS)
+    # GraphSGAN has a network of its own besides.
+    assert {cell.config.backbone for cell in plan(board, Asked())} >= set(BACKBONES)
     assert not any(row.paper for row in board.rows)
     for one, two in zip(plan(board, Asked()), plan(drawn, Asked()), strict=True):
         assert (one.row, one.column, one.method, one.config) == (two.row, two.column, two.method, two.config)
