@@ -62,6 +62,6 @@ def _leave_capture(pool: tuple[int, int]) -> None:
     with contextlib.suppress(RuntimeError, AttributeError):
         torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
     # Nor did torch's generator hear of it: it would refuse to draw from now on. A copy of its state is not capturing.
-    generator = torch.cuda.default_generators[torch.cuda.current_device()]
-    generator.graphsafe_set_state(generator.clone_state())
+    for generator in torch.cuda.default_generators:
+        generator.graphsafe_set_state(generator.clone_state())
     torch.cuda.synchronize()
