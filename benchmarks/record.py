@@ -91,6 +91,20 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
     ],
     # These need no GPU.
     "walks": [("links", "DeepWalk", None)],
+    "classics": [
+        ("leaderboard", "Label propagation", None),
+        ("leaderboard", "ManiReg", None),
+        ("leaderboard", "ICA", None),
+        ("leaderboard", "MLP/Cora", None),
+        ("links", "GMNN", None),
+        ("leaderboard", "Planetoid*/C*", None),
+        ("leaderboard", "MLP/Citeseer", None),
+        ("leaderboard-random", "Label propagation", None),
+        ("leaderboard-random", "ManiReg", None),
+        ("leaderboard-random", "ICA", None),
+        ("leaderboard", "MLP/Pubmed", None),
+        ("leaderboard", "DeepWalk/Cora", None),
+    ],
 }
 
 
