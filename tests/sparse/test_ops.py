@@ -143,6 +143,9 @@ def test_dropout_of_a_dense_tensor(device):
     assert torch.equal(dropped, (unpack(keep.words, 150) * keep.scale).view(2, 30, 5))
     (slope,) = torch.autograd.grad(dropped, hidden, torch.full_like(dropped, 2.0))
     assert torch.equal(slope, 2 * dropped)
+    # One tensor that all trials share.
+    shared = torch.randn(30, 5, device=device).expand(2, -1, -1)
+    assert torch.equal(dropout(shared, keep), shared * dropped.detach())
     assert dropped.unique().tolist() == [0.0, pytest.approx(keep.scale)]
     assert not torch.equal(dropped[0], dropped[1])
 

@@ -18,10 +18,10 @@ _BLOCK = 1024
 
 def dropout(dense: Tensor, words: Tensor, scale: float) -> Tensor:
     """Multiply entries of `[trials, ...]` with `scale` where their bit is 1, else with 0."""
-    dense = dense.contiguous()
-    out = torch.empty_like(dense)
-    entries = dense[0].numel() if len(dense) else 0
-    _launch(_dropout_kernel, (dense, words, out), entries, (words.stride(0), scale))
+    out = torch.empty(dense.shape, device=dense.device, dtype=dense.dtype)
+    if len(dense):
+        dense = _each_contiguous(dense)
+        _launch(_dropout_kernel, (dense, words, out), dense[0].numel(), (dense.stride(0), words.stride(0), scale))
     return out
 
 
@@ -49,8 +49,7 @@ class MixRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, partner: Tensor, lam: Tensor) -> Tensor:
         """Mix the rows; `partner` is int64 `[trials, rows]`, λ `[trials, rows or 1]`."""
-        # Strides of 0 stand for targets that all trials share.
-        values = values if values[0].is_contiguous() else values.contiguous()
+        values = _each_contiguous(values)
         (trials, rows, width), steps = values.shape, _lam_steps(lam)
         partner, lam = partner.contiguous(), lam.contiguous()
         out = torch.empty(trials, rows, width, device=values.device, dtype=values.dtype)
@@ -76,6 +75,11 @@ def _lam_steps(lam: Tensor) -> tuple[int, int]:
     return lam.shape[1], int(lam.shape[1] > 1)
 
 
+def _each_contiguous(dense: Tensor) -> Tensor:
+    # What all trials share is expanded: its first stride is 0, and it stays as it is.
+    return dense if dense[0].is_contiguous() else dense.contiguous()
+
+
 def _unit_stride(index: Tensor) -> Tensor:
     # An index that all trials share is expanded: its first stride is 0, and it stays as it is.
     return index if index.stride(1) == 1 or index.shape[1] == 1 else index.contiguous()
@@ -98,12 +102,12 @@ def _place(entries, per_trial, BLOCK: tl.constexpr):  # type: ignore[no-untyped-
     return trial, entry, entry < entries
 
 
-@triton.jit(do_not_specialize=["per_trial"])
-def _dropout_kernel(dense, words, out, entries, per_trial, words_stride, scale, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
+@triton.jit(do_not_specialize=["per_trial", "stride"])
+def _dropout_kernel(dense, words, out, entries, per_trial, stride, words_stride, scale, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
     trial, entry, here = _place(entries, per_trial, BLOCK)
     word = tl.load(words + trial * words_stride + (entry >> 6), mask=here, other=0)
     factor = ((word >> (entry & 63)) & 1).to(tl.float32) * scale
-    value = tl.load(dense + trial * entries + entry, mask=here, other=0.0)
+    value = tl.load(dense + trial * stride + entry, mask=here, other=0.0)
     tl.store(out + trial * entries + entry, value * factor, mask=here)
 
 
