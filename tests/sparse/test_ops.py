@@ -87,10 +87,11 @@ def test_random_bits_are_the_same_on_every_device():
     assert torch.equal(on_host.keep(5000, 0.3).words, on_device.keep(5000, 0.3).words.cpu())
 
 
-def test_dense_features_are_served():
-    x = torch.randn(20, 6)
-    keep = Streams.from_seeds([0, 1]).at(Purpose.GNN_DROPOUT).keep(x.numel(), 0.5)
-    weight = torch.randn(2, 6, 3)
+@pytest.mark.parametrize("device", DEVICES)
+def test_dense_features_are_served(device):
+    x = torch.randn(20, 6, device=device)
+    keep = Streams.from_seeds([0, 1], device).at(Purpose.GNN_DROPOUT).keep(x.numel(), 0.5)
+    weight = torch.randn(2, 6, 3, device=device)
     mask = unpack(keep.words, x.numel()).view(2, 20, 6)
     assert_close(dropout_matmul(x, keep, weight), (mask * x * keep.scale) @ weight)
     assert_close(matmul(x, weight), x @ weight)

@@ -42,7 +42,7 @@ def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
         `[trials, rows, width]`.
     """
     if isinstance(matrix, Tensor):
-        return matrix @ dense
+        return product(matrix.expand(dense.shape[0], -1, -1), dense) if dense.is_cuda else matrix @ dense
     if isinstance(matrix, Chain):
         for factor in reversed(matrix.factors):
             dense = matmul(factor, dense)

@@ -20,8 +20,8 @@ _BLOCK = 256
 
 
 def multiply(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`."""
-    values = values.contiguous()
+    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; values may be one tensor, expanded."""
+    values = _each_contiguous(values)
     (trials, rows, columns), width = values.shape, weight.shape[2]
     out = torch.empty(trials, rows, width, device=values.device)
     if out.numel() == 0:
@@ -37,6 +37,7 @@ def multiply(values: Tensor, weight: Tensor) -> Tensor:
             rows,
             columns,
             width,
+            values.stride(0),
             *weight.stride(),
             ROWS=_ROWS,
             INNER=min(_INNER, _tile(columns)),
@@ -44,6 +45,11 @@ def multiply(values: Tensor, weight: Tensor) -> Tensor:
             num_warps=4,
         )
     return out
+
+
+def _each_contiguous(values: Tensor) -> Tensor:
+    # What all trials share is expanded: its first stride is 0, and it stays as it is.
+    return values if len(values) == 0 or values[0].is_contiguous() else values.contiguous()
 
 
 def _tile(size: int) -> int:
@@ -58,7 +64,7 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
     Returns:
         `[trials, columns, width]`.
     """
-    values, grad = values.contiguous(), grad.contiguous()
+    values, grad = _each_contiguous(values), grad.contiguous()
     (trials, rows, columns), width = values.shape, grad.shape[2]
     parts = max(1, triton.cdiv(rows, _PART))
     partial = torch.empty(trials, parts, columns, width, device=grad.device)
@@ -74,6 +80,7 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
             rows,
             columns,
             width,
+            values.stride(0),
             tiles,
             PART=_PART,
             ROWS=32,
@@ -97,6 +104,7 @@ def _multiply_kernel(  # type: ignore[no-untyped-def]
     rows,
     columns,
     width,
+    values_step,
     trial_step,
     column_step,
     lane_step,
@@ -107,18 +115,19 @@ def _multiply_kernel(  # type: ignore[no-untyped-def]
     trial = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     lane = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
-    place = trial * rows + row
+    values += trial * values_step
     real, inside = (row < rows)[:, None], (lane < width)[None, :]
     weight += trial * trial_step
     total = tl.zeros([ROWS, WIDTH], dtype=tl.float32)
     for first in range(0, columns, INNER):
         column = first + tl.arange(0, INNER)
         known = column < columns
-        left = tl.load(values + place[:, None] * columns + column[None, :], mask=real & known[None, :], other=0.0)
+        place = row.to(tl.int64)[:, None] * columns + column[None, :]
+        left = tl.load(values + place, mask=real & known[None, :], other=0.0)
         there = column[:, None] * column_step + lane[None, :] * lane_step
         right = tl.load(weight + there, mask=known[:, None] & inside, other=0.0)
         total = tl.dot(left, right, total, input_precision="tf32x3")
-    tl.store(out + place[:, None] * width + lane[None, :], total, mask=real & inside)
+    tl.store(out + (trial * rows + row)[:, None] * width + lane[None, :], total, mask=real & inside)
 
 
 @triton.jit(do_not_specialize=["rows"])
@@ -129,6 +138,7 @@ def _outer_kernel(  # type: ignore[no-untyped-def]
     rows,
     columns,
     width,
+    values_step,
     tiles,
     PART: tl.constexpr,  # noqa: N803
     ROWS: tl.constexpr,  # noqa: N803
@@ -144,14 +154,15 @@ def _outer_kernel(  # type: ignore[no-untyped-def]
     for first in range(start, end, ROWS):
         row = first + tl.arange(0, ROWS)
         live = row < end
-        place = trial * rows + row
         left = tl.load(
-            values + place[None, :] * columns + column[:, None],
+            values + trial * values_step + row.to(tl.int64)[None, :] * columns + column[:, None],
             mask=live[None, :] & (column < columns)[:, None],
             other=0.0,
         )
         right = tl.load(
-            grad + place[:, None] * width + lane[None, :], mask=live[:, None] & (lane < width)[None, :], other=0.0
+            grad + (trial * rows + row)[:, None] * width + lane[None, :],
+            mask=live[:, None] & (lane < width)[None, :],
+            other=0.0,
         )
         total = tl.dot(left, right, total, input_precision="ieee")
     goal = ((trial * tl.num_programs(1) + tl.program_id(1)) * columns + column[:, None]) * width + lane[None, :]
