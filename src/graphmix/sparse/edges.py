@@ -16,6 +16,7 @@ from torch import Tensor
 from graphmix.sparse.attention import Neighbours, _check_size, _reduce
 from graphmix.sparse.matrix import SparseMatrix
 from graphmix.sparse.ops import _SUM, _bag, unpack
+from graphmix.sparse.rows import taken
 from graphmix.streams import Keep
 
 
@@ -73,7 +74,7 @@ def attend_by(neighbours: Neighbours, scores: Tensor, values: Tensor, keep: Keep
     single = neighbours.per_head(heads)
     largest = _reduce(single.matrix, scores.detach().flatten(1).index_select(1, single.bit), "max")
     row = neighbours.per_head(1).row
-    weights = (scores - largest.unflatten(1, (-1, heads)).index_select(1, row)).exp()
+    weights = (scores - taken(largest.unflatten(1, (-1, heads)), row)).exp()
     total = weigh(neighbours, weights, torch.ones_like(values[..., :1]))
     if keep is not None:
         weights = weights * (unpack(keep.words, weights[0].numel()) * keep.scale).view(weights.shape)
@@ -113,12 +114,12 @@ class _AtEdges(torch.autograd.Function):
     def forward(ctx: Any, target: Tensor, source: Tensor, neighbours: Neighbours) -> Tensor:
         ctx.neighbours = neighbours
         row = neighbours.per_head(1).row
-        return source.index_select(1, neighbours.matrix.col).add_(target.index_select(1, row))
+        return taken(source, neighbours.matrix.col).add_(taken(target, row))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         matrix: SparseMatrix = ctx.neighbours.matrix
-        return _ends(matrix, grad), _ends(matrix.transposed, grad.index_select(1, matrix.origin)), None
+        return _ends(matrix, grad), _ends(matrix.transposed, taken(grad, matrix.origin)), None
 
 
 def _sum(neighbours: Neighbours, weights: Tensor, values: Tensor) -> Tensor:
@@ -137,7 +138,7 @@ def _sum_back(neighbours: Neighbours, weights: Tensor, values: Tensor) -> Tensor
 
 def _dots(neighbours: Neighbours, left: Tensor, right: Tensor) -> Tensor:
     row, col = neighbours.per_head(1).row, neighbours.matrix.col
-    return (left.index_select(1, row) * right.index_select(1, col)).sum(-1)
+    return (taken(left, row) * taken(right, col)).sum(-1)
 
 
 def _ends(matrix: SparseMatrix, values: Tensor) -> Tensor:

@@ -52,6 +52,14 @@ def mixed_rows(values: Tensor, partner: Tensor, lam: Tensor) -> Tensor:
     return mix(values, distinct_rows(values, partner), lam)
 
 
+def taken(values: Tensor, index: Tensor) -> Tensor:
+    """Pick the same rows for all trials, without a gradient: `[trials, nodes, …]` by int32 or int64 `[picks]`."""
+    if not _use_triton(values):
+        return values.index_select(1, index)
+    picked: Tensor = triton_rows.pick(values.flatten(2), index.expand(len(values), -1))
+    return picked.view(len(values), len(index), *values.shape[2:])
+
+
 class _Rows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, index: Tensor, collect: Callable[[Tensor, Tensor, int], Tensor]) -> Tensor:

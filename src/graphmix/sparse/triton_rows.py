@@ -114,7 +114,7 @@ def _dropout_kernel(dense, words, out, entries, per_trial, stride, words_stride,
 @triton.jit(do_not_specialize=["entries", "per_trial", "stride", "index_stride"])
 def _pick_kernel(dense, index, out, entries, per_trial, stride, index_stride, width, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def] # noqa: N803
     trial, entry, here = _place(entries, per_trial, BLOCK)
-    row = tl.load(index + trial * index_stride + entry // width, mask=here, other=0)
+    row = tl.load(index + trial * index_stride + entry // width, mask=here, other=0).to(tl.int64)
     value = tl.load(dense + trial * stride + row * width + entry % width, mask=here, other=0.0)
     tl.store(out + trial * entries + entry, value, mask=here)
 
