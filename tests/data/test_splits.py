@@ -50,6 +50,26 @@ def test_so_many_per_class(labels):
         assert per_class(graph, split.test[trial]) == [size - 2 * labels for size in (24, 60, 25)]
 
 
+@pytest.mark.parametrize(("share", "train"), [("2", 16), ("2.5", 20), ("10", 80)])
+def test_a_share_of_the_labels_has_all_classes(share, train):
+    graph = labeled(400, 300, 100)
+    split = make_split(f"{share}-percent", graph, seeds=range(50))
+    val = (800 - train) // 10
+    for mask, size in ((split.train, train), (split.val, val), (split.test, 800 - train - val)):
+        assert (mask.sum(dim=1) == size).all()
+    assert all(graph.y[mask].unique().tolist() == [0, 1, 2] for mask in split.train)
+    assert not split.train[0].equal(split.train[1])
+
+
+def test_a_share_is_drawn_again_until_all_classes_are_there():
+    graph = labeled(970, 30)
+    split = make_split("0.2-percent", graph, seeds=range(20))
+    assert (split.train.sum(dim=1) == 2).all()
+    assert all(graph.y[mask].unique().tolist() == [0, 1] for mask in split.train)
+    # The draws do not settle on a few nodes of the rare class.
+    assert len({int((mask & (graph.y == 1)).nonzero()[0, 0]) for mask in split.train}) > 5
+
+
 def test_random_takes_sizes_or_those_of_the_public_split():
     graph = labeled(30, 20, unknown=10)
     split = make_split("random", graph, seeds=[4], sizes=(7, 11, 13))
@@ -179,7 +199,12 @@ WRONG = [
     ("benchmark", labeled(20, 1, **NAMED), {}, "class 'rare' of toy has 1 labeled nodes, .* benchmark needs 2"),
     ("benchmark", labeled(20, 0), {}, "class 1 of toy has 0 labeled nodes, but the split benchmark needs 2"),
     ("random", labeled(5, 5, unknown=9), {"sizes": (5, 5, 1)}, r"of \(5, 5, 1\) needs 11 labeled nodes; toy has 10"),
-    ("random", labeled(5, 5), {}, r"toy has no public split to take sizes from; choose .* benchmark or K-per-class"),
+    (
+        "random",
+        labeled(5, 5),
+        {},
+        r"toy has no public split to take sizes from; choose .* benchmark, K-per-class or R-percent",
+    ),
     ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
     ("public", labeled(5, 5), {}, "toy has no public split; choose one of random, balanced, benchmark"),
     (
@@ -189,6 +214,9 @@ WRONG = [
         "`split` must be one of public, random, balanced, .*, not '0-per-class'",
     ),
     ("per-class", labeled(5, 5), {}, "`split` must be one of .*, not 'per-class'"),
+    ("0-percent", labeled(5, 5), {}, "`split` must be one of .*, not '0-percent'"),
+    ("100-percent", labeled(5, 5), {}, "`split` must be one of .*, not '100-percent'"),
+    ("1-percent", labeled(50, 50), {}, "has 1 training and 9 validation nodes of 100 labeled ones, .* 2 classes"),
     ("5-per-class\n", labeled(50, 50), {}, "`split` must be one of"),
     ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),
     ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number of at least 0, not -1"),

@@ -12,7 +12,8 @@ BALANCED = "balanced"
 BENCHMARK = "benchmark"
 DRAWN = (RANDOM, BALANCED, BENCHMARK)
 PER_CLASS = re.compile(r"([1-9][0-9]{0,8})-per-class")
-DRAWN_NAMES = ", ".join([*DRAWN, "K-per-class (such as 5-per-class)"])
+PERCENT = re.compile(r"((?:0|[1-9][0-9]?)(?:\.[0-9]{1,4})?)-percent")
+DRAWN_NAMES = ", ".join([*DRAWN, "K-per-class (such as 5-per-class)", "R-percent (such as 0.5-percent)"])
 # The memory that each node of a split takes: three masks, and in training lists of nodes with labels and weights.
 NODE_BYTES = 3 + 20
 # Different splits of a run, as in the paper.
@@ -21,8 +22,15 @@ SPLITS = 10
 
 def check_split_name(name: str) -> None:
     """Raise a DataError unless a split has this name; the message lists the names."""
-    if name not in (PUBLIC, *DRAWN) and not PER_CLASS.fullmatch(name):
+    drawn = name in DRAWN or PER_CLASS.fullmatch(name) or share_of(name) > 0
+    if name != PUBLIC and not drawn:
         raise DataError(f"`split` must be one of {PUBLIC}, {DRAWN_NAMES}, not {name!r}")
+
+
+def share_of(name: str) -> float:
+    """The share of the labeled nodes that a split named R-percent trains on; 0 for others."""
+    found = PERCENT.fullmatch(name)
+    return float(found[1]) / 100 if found else 0.0
 
 
 def split_seeds(trials: int, splits: int | None = None, first: int = 0) -> list[int]:

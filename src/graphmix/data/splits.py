@@ -24,6 +24,7 @@ from graphmix.data.split_names import (
     RANDOM,
     Sizes,
     check_split_name,
+    share_of,
 )
 from graphmix.errors import DataError
 from graphmix.limits import as_size
@@ -31,6 +32,8 @@ from graphmix.machine import available_memory
 
 # The benchmark's training and validation nodes per class, and the class size from which on these numbers apply.
 TRAINED, VALIDATED, LARGE = 20, 30, 100
+# How often to draw for training nodes of all classes.
+MOST_DRAWS = 10_000
 
 
 class Quotas(NamedTuple):
@@ -58,6 +61,8 @@ def make_split(
     `random`: nodes drawn at random, as many as in the public split or as `sizes` says.
     `balanced`: the same, but equally many training nodes of each class.
     `5-per-class`, `10-per-class`, …: K nodes of each class to train on, K to select by, all others to test on.
+    `0.5-percent`, `1-percent`, …: that share of the labeled nodes to train on, all classes among them, a tenth of the
+        others to select by, and all others to test on, as Lee et al. (GraFN, 2022) draw them.
     `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
         rounded down, but at least one node. At 100 nodes both give the same numbers.
 
@@ -87,9 +92,7 @@ def make_split(
     if sizes is None and public is not None:
         sizes = (int(public.train[0].sum()), int(public.val[0].sum()), int(public.test[0].sum()))
     quotas = _quotas(name, graph, sizes)
-    draws = 2 if name == BALANCED else 1
-    draw = _draw_balanced if name == BALANCED else _draw
-    masks = {seed: draw(quotas, _random_keys(name, seed, draws * graph.num_nodes)) for seed in sorted(set(drawn))}
+    masks = {seed: _masks(name, graph, quotas, seed) for seed in sorted(set(drawn))}
     train, val, test = (np.stack([masks[seed][role] for seed in drawn]) for role in range(3))
     return Split.build(train, val, test, name, drawn)
 
@@ -98,14 +101,22 @@ def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
     check_split_name(name)
     if name in RULES:
         return RULES[name](graph, sizes)
-    return _per_class(name, graph)
+    return _percent(name, graph) if share_of(name) else _per_class(name, graph)
+
+
+def _masks(name: str, graph: Graph, quotas: Quotas, seed: int) -> tuple[NDArray[np.bool_], ...]:
+    if name == BALANCED:
+        return _draw_balanced(quotas, _random_keys(name, seed, 2 * graph.num_nodes))
+    if share_of(name):
+        return _draw_with_all_classes(name, graph, quotas, seed)
+    return _draw(quotas, _random_keys(name, seed, graph.num_nodes))
 
 
 def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
     """All labeled nodes as one group."""
     if sizes is None:
         raise DataError(
-            f"{graph.name} has no public split to take sizes from; choose the split benchmark or K-per-class"
+            f"{graph.name} has no public split to take sizes from; choose the split benchmark, K-per-class or R-percent"
         )
     if len(sizes) != 3 or min(sizes[:2]) < 1 or sizes[2] < 0:
         raise DataError(f"a random split needs training and validation nodes, but its sizes are {tuple(sizes)}")
@@ -144,6 +155,20 @@ def _per_class(name: str, graph: Graph) -> Quotas:
     return _rest_to_test(name, graph, each, each)
 
 
+def _percent(name: str, graph: Graph) -> Quotas:
+    """A share of the labeled nodes, whatever their classes; a tenth of the others to select by."""
+    group = np.where(_labels(graph) == UNKNOWN, -1, 0)
+    labeled = int((group == 0).sum())
+    train = int(labeled * share_of(name))
+    val = (labeled - train) // 10
+    if train < graph.num_classes or val == 0:
+        raise DataError(
+            f"the split {name} of {graph.name} has {train} training and {val} validation nodes of {labeled} labeled "
+            f"ones, but there are {graph.num_classes} classes; choose a larger share or another split"
+        )
+    return Quotas(group, *(np.array([size]) for size in (train, val, labeled - train - val)))
+
+
 def _rest_to_test(name: str, graph: Graph, train: NDArray[np.int64], val: NDArray[np.int64]) -> Quotas:
     count = _class_sizes(graph)
     short = np.flatnonzero(count < train + val)
@@ -169,6 +194,23 @@ def _draw(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], 
         turn = turn - quota[group]
         masks.append(mask)
     return tuple(masks)
+
+
+def _draw_with_all_classes(
+    name: str, graph: Graph, quotas: Quotas, seed: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Draw until the training nodes have all classes; all such draws are equally likely."""
+    labels = _labels(graph)
+    present = np.count_nonzero(_class_sizes(graph))
+    for attempt in range(MOST_DRAWS):
+        rule = name if attempt == 0 else f"{name} {attempt}"
+        train, val, test = _draw(quotas, _random_keys(rule, seed, graph.num_nodes))
+        if len(np.unique(labels[train])) == present:
+            return train, val, test
+    raise DataError(
+        f"none of {MOST_DRAWS:,} draws of the split {name} of {graph.name} had training nodes of all {present} "
+        "classes; choose a larger share or another split"
+    )
 
 
 def _draw_balanced(quotas: Quotas, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
