@@ -141,10 +141,15 @@ class _PerTrial(torch.autograd.Function):
         return result
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         values, weight = ctx.saved_tensors
-        stacked = grad.reshape(weight.shape[0], -1, weight.shape[2]) @ weight.mT
-        return stacked.view(values.shape), _numba_ops(grad).per_trial_weights(values, grad, weight.shape)
+        to_values = to_weight = None
+        if ctx.needs_input_grad[0]:
+            stacked = grad.reshape(weight.shape[0], -1, weight.shape[2]) @ weight.mT
+            to_values = stacked.view(values.shape)
+        if ctx.needs_input_grad[1]:
+            to_weight = _numba_ops(grad).per_trial_weights(values, grad, weight.shape)
+        return to_values, to_weight
 
 
 class _Stacked(torch.autograd.Function):
