@@ -11,6 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from graphmix.cuda_grid import check_grid
+from graphmix.sparse.triton_rows import each_contiguous
 
 _PART = 512  # rows that a program sums for a gradient
 _ROWS = 64  # rows that a program multiplies
@@ -21,7 +22,7 @@ _BLOCK = 256
 
 def multiply(values: Tensor, weight: Tensor) -> Tensor:
     """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; values may be one tensor, expanded."""
-    values = _each_contiguous(values)
+    values = each_contiguous(values)
     (trials, rows, columns), width = values.shape, weight.shape[2]
     out = torch.empty(trials, rows, width, device=values.device)
     if out.numel() == 0:
@@ -47,11 +48,6 @@ def multiply(values: Tensor, weight: Tensor) -> Tensor:
     return out
 
 
-def _each_contiguous(values: Tensor) -> Tensor:
-    # What all trials share is expanded: its first stride is 0, and it stays as it is.
-    return values if len(values) == 0 or values[0].is_contiguous() else values.contiguous()
-
-
 def _tile(size: int) -> int:
     """The size of a tile; a tensor core multiplies at least 16."""
     power: int = triton.next_power_of_2(size)
@@ -64,7 +60,7 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
     Returns:
         `[trials, columns, width]`.
     """
-    values, grad = _each_contiguous(values), grad.contiguous()
+    values, grad = each_contiguous(values), grad.contiguous()
     (trials, rows, columns), width = values.shape, grad.shape[2]
     parts = max(1, triton.cdiv(rows, _PART))
     partial = torch.empty(trials, parts, columns, width, device=grad.device)

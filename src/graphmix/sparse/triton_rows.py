@@ -20,7 +20,7 @@ def dropout(dense: Tensor, words: Tensor, scale: float) -> Tensor:
     """Multiply entries of `[trials, ...]` with `scale` where their bit is 1, else with 0."""
     out = torch.empty(dense.shape, device=dense.device, dtype=dense.dtype)
     if len(dense):
-        dense = _each_contiguous(dense)
+        dense = each_contiguous(dense)
         _launch(_dropout_kernel, (dense, words, out), dense[0].numel(), (dense.stride(0), words.stride(0), scale))
     return out
 
@@ -49,7 +49,7 @@ class MixRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, partner: Tensor, lam: Tensor) -> Tensor:
         """Mix the rows; `partner` is int64 `[trials, rows]`, λ `[trials, rows or 1]`."""
-        values = _each_contiguous(values)
+        values = each_contiguous(values)
         (trials, rows, width), steps = values.shape, _lam_steps(lam)
         partner, lam = partner.contiguous(), lam.contiguous()
         out = torch.empty(trials, rows, width, device=values.device, dtype=values.dtype)
@@ -75,9 +75,9 @@ def _lam_steps(lam: Tensor) -> tuple[int, int]:
     return lam.shape[1], int(lam.shape[1] > 1)
 
 
-def _each_contiguous(dense: Tensor) -> Tensor:
-    # What all trials share is expanded: its first stride is 0, and it stays as it is.
-    return dense if dense[0].is_contiguous() else dense.contiguous()
+def each_contiguous(dense: Tensor) -> Tensor:
+    """Copy a tensor unless each trial's part is contiguous; what all trials share, expanded, stays as it is."""
+    return dense if len(dense) == 0 or dense[0].is_contiguous() else dense.contiguous()
 
 
 def _unit_stride(index: Tensor) -> Tensor:

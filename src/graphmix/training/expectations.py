@@ -63,7 +63,7 @@ def _unread(config: Config, asked: list[str], given: Mapping[str, Any]) -> list[
 
 
 def _no_effect(names: list[str], owner: str) -> str:
-    """The warning about some hyperparameters; "" if there are none."""
+    """Return a warning that names hyperparameters without effect; "" for an empty list."""
     if not names:
         return ""
     *most, last = [f"`{name}`" for name in names]
