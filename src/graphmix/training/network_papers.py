@@ -9,6 +9,22 @@ from typing import Any
 
 _CITATION: dict[str, Any] = {"learning_rate": 0.01, "weight_decay": 5e-4, "input_dropout": 0.5, "hidden_dropout": 0.5}
 
+_COAUTHOR = ("coauthor-cs", "coauthor-physics")
+_MONET: dict[str, Any] = {
+    "hidden": 32,
+    "kernels": 2,
+    "learning_rate": 0.003,
+    "weight_decay": 5e-4,
+    "input_dropout": 0.7,
+    "hidden_dropout": 0.7,
+}
+_SAGE: dict[str, Any] = {
+    "hidden": 32,
+    "learning_rate": 0.001,
+    "weight_decay": 5e-4,
+    "input_dropout": 0.4,
+    "hidden_dropout": 0.4,
+}
 NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     # Gasteiger et al. (2019), experimental setup; Microsoft Academic is Coauthor-CS.
     (None, "appnp"): _CITATION | {"hidden": 64, "weight_decay": 5e-3},
@@ -24,6 +40,11 @@ NETWORK_SETTINGS: dict[tuple[str | None, str | None], dict[str, Any]] = {
     # The example of DGL, which has the coordinates from Monti et al. (2017).
     (None, "monet"): _CITATION | {"hidden": 16},
     ("pubmed", "monet"): {"coordinates": 3},
+    # Shchur et al. (2018), config/optimized of their code; its results are those the paper's larger table quotes. Their
+    # weight decays (0.05 and 0.1, on the first layer, features not scaled) underfit here: 71 and 82 % on validation
+    # nodes, against 90 with that of the citation graphs.
+    **{(dataset, "monet"): _MONET for dataset in _COAUTHOR},
+    **{(dataset, "sage"): _SAGE for dataset in _COAUTHOR},
     # Ma et al. (2019): the defaults of the authors' code.
     (None, "disengcn"): {
         "hidden": 16,
