@@ -91,12 +91,17 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
     "rivals-third": [
         ("larger-datasets", "GS-Mean/Coauthor*", 20),
         ("leaderboard", "MoNet/Pubmed", None),
-        ("leaderboard", "DisenGCN/C*", 20),
-        ("larger-datasets", "MoNet/Coauthor*", 10),
-        ("leaderboard", "GraphSGAN/C*", 30),
+        ("leaderboard", "DisenGCN/Cora", 20),
+    ],
+    "rivals-fourth": [
+        ("leaderboard", "GraphSGAN/Cora", 30),
+        ("larger-datasets", "MoNet/Coauthor-CS", 10),
+        ("leaderboard", "GraphSGAN/Citeseer", 30),
+        ("larger-datasets", "MoNet/Coauthor-Physics", 10),
         ("leaderboard", "GATv2/C*", 30),
-        ("leaderboard", "GCNII/C*", 10),
-        ("leaderboard", "BVAT/Pubmed", 50),
+        ("leaderboard", "GCNII/Cora", 10),
+        ("leaderboard", "BVAT/Pubmed", 20),
+        ("leaderboard", "GCNII/Citeseer", 10),
     ],
     # On random splits every trial has its own.
     "rivals-random": [
