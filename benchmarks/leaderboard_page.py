@@ -22,9 +22,10 @@ GLANCE = f"""## At a glance
 Mean test accuracy in percent, sorted by the first column. The best of each column is bold; {NONE} means not run yet.
 """
 PICTURES = """## Accuracy against time
-Further left is faster, higher is more accurate. The line joins the methods that no other method beats in both. Hollow
-dots were timed with older code; their times cannot be compared with the others', so the line leaves them out. Where
-there is no room, names are left out, too; the table below has them all.
+Further left is faster, higher is more accurate. The line joins the methods that no other method beats in both. Round
+dots ran on an H200, square ones on a CPU. Hollow dots were timed with older code; their times cannot be
+compared with the others', so the line leaves them out. Where there is no room, names are left out, too; the table below
+has them all.
 """
 EVERY = f"""## Every cell
 Test accuracy in percent, mean ± standard deviation over the trials, and the seconds that {TRIALS} trials took together

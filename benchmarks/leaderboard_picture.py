@@ -96,7 +96,8 @@ def _panel(panel: Any, here: list[Place], title: str, theme: Theme) -> None:
     for place in here:
         colour = _colour(place, theme)
         face = theme.page if place.older else colour
-        panel.scatter(place.seconds, place.mean, s=34, facecolor=face, edgecolor=colour, linewidths=1.5, zorder=3)
+        look = {"marker": "s" if place.on_cpu else "o", "facecolor": face, "edgecolor": colour}
+        panel.scatter(place.seconds, place.mean, s=34, linewidths=1.5, zorder=3, **look)
     panel.set_title(title, loc="left", fontsize=10.5)
     panel.set_facecolor(theme.page)
     panel.grid(color=theme.grid, linewidth=0.8)

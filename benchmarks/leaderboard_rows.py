@@ -52,6 +52,11 @@ class Place:
         """Whether it has another number of trials."""
         return self.result.run is not None and self.result.run.trials != TRIALS
 
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it ran on a CPU."""
+        return self.result.run is not None and (self.result.run.device or "").startswith("cpu")
+
 
 def read_places() -> list[Place]:
     """Every method on every dataset and kind of split, from the committed records."""

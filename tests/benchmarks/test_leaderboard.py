@@ -152,3 +152,9 @@ def test_the_committed_pictures_are_those_of_the_results(found, theme):
 
 def dots(drawn):
     return re.findall(rb'<use xlink:href="#m[^"]*" x="[^"]*" y="[^"]*" style="[^"]*"', drawn)
+
+
+def test_a_place_knows_whether_it_ran_on_a_cpu(found):
+    timed = [place for place in found if place.mean is not None]
+    assert {place.on_cpu for place in timed} == {True, False}
+    assert all(place.on_cpu != place.result.run.device.startswith("cuda") for place in timed)
