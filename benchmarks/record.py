@@ -125,6 +125,24 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "BVAT/Cora", None),
         ("leaderboard-random", "GRAND/Cora", 30),
     ],
+    # The recipe: its search, and when the choice stands in rule_papers.py, its number, the ablation and the others.
+    "recipe-search": [
+        ("recipe-search", "/Citeseer", None),
+        ("recipe-search", "/Cora", None),
+        ("recipe-search", "/Pubmed", None),
+    ],
+    "past-grand": [
+        ("past-grand", "GraphMix + GRAND", None),
+        ("past-grand", "GraphMix(GCN)", None),
+        ("past-grand", "APPNP", None),
+        ("past-grand", "GRAND", None),
+        ("past-grand", "GCN (self*", None),
+        ("recipe-ablation", "/C*", None),
+        ("recipe-ablation", "/Pubmed", 30),
+        ("leaderboard", "GraphMix + GRAND", None),
+        ("leaderboard-random", "GraphMix + GRAND/C*", None),
+        ("past-grand", "GCNII", 10),
+    ],
     # These need no GPU.
     "walks": [("links", "DeepWalk", None)],
     "classics": [
