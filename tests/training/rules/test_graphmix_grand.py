@@ -8,6 +8,7 @@ from graphmix import Config, ConfigError, Streams, Task, build_model, fit, make_
 from graphmix.method import cross_entropy, ramp_up
 from graphmix.streams import Purpose
 from graphmix.training.rules.graphmix_grand import agreed_targets, distance
+from graphmix.training.rules.rule import make_rule
 from graphmix.training.step import label_mixup_loss, mixup_loss
 
 PREDICTIONS = torch.tensor([[[[0.6, 0.4], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]]])
@@ -90,6 +91,14 @@ def test_the_targets_of_the_fcn_are_constants():
         torch.autograd.grad(each.sum(), [model.weights[name] for name in names]) for each in (extra, expected)
     )
     assert_close(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+def test_an_epoch_on_the_device_gives_the_same_loss():
+    # A captured step has its epoch in a tensor.
+    model, task, config, streams = setup(fcn_targets=True)
+    rule = make_rule(model, task, config, streams)
+    for epoch in (0, 7, 19):
+        assert torch.equal(rule.loss(0, torch.tensor([epoch])), rule.loss(0, epoch))
 
 
 @pytest.mark.parametrize("part", [{"gamma": 0.0}, {"alpha": 0.0}, {"joint_weight": 0.0}, {"fcn_targets": True}])
