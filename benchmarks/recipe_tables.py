@@ -50,8 +50,18 @@ def origin(cell: CellResult) -> str:
 
 
 def search() -> str:
-    """The best points of the search on each dataset, by validation accuracy."""
-    (record,) = read_records("recipe-search")
+    """The best points of the search for the recipe."""
+    return searched("recipe-search")
+
+
+def grand_search() -> str:
+    """The best points of the same search for GRAND."""
+    return searched("grand-search")
+
+
+def searched(name: str) -> str:
+    """The best points of a search on each dataset, by validation accuracy."""
+    (record,) = read_records(name)
     lines = ["| dataset | place | settings | validation accuracy (%) | trials |", "|---|---|---|---|---|"]
     for cell in record.cells:
         found = cell.outcome.selection
@@ -75,4 +85,5 @@ RECIPE_TABLES: dict[str, Callable[[], str]] = {
     "recipe_past_grand": past_grand,
     "recipe_ablation": ablation,
     "recipe_search": search,
+    "grand_search": grand_search,
 }

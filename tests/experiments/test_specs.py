@@ -47,6 +47,7 @@ def test_the_whole_list_is_there():
         "leaderboard",
         "leaderboard-random",
         "recipe-search",
+        "grand-search",
         "recipe-ablation",
         "past-grand",
     )
@@ -131,6 +132,7 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         different = {each for each in vars(usual) if getattr(usual, each) != getattr(cell.config, each)}
         allowed = own if name in ("ablation", "fewer-labels", "joint-optimisation", "theorem") else set()
         allowed |= set(spec.search.values) if spec.search else set()
+        allowed |= {"select_by", "input_dropout_at"} if name == "grand-search" else set()
         allowed |= PARTS if name == "recipe-ablation" else set()
         # Neither α nor γ plays a part in these.
         allowed = allowed | ({"alpha", "gamma"} if cell.method in ("supervised", "fcn-mixup") else set())

@@ -194,6 +194,7 @@ _ORDER = (
     "leaderboard",
     "leaderboard-random",
     "recipe-search",
+    "grand-search",
     "recipe-ablation",
     "past-grand",
 )
