@@ -6,9 +6,9 @@
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, docs/howto and docs/scale.md, in findings.py for docs/reproduction.md, in own_tables.py for
 docs/tables.md, in settings_table.py for docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md,
-in steady_table.py for docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md, the README and
-docs/index.md; the pages of docs/results/ (results_overview.py) and docs/leaderboard.md (leaderboard_page.py) are
-written whole.
+in steady_table.py for docs/design/0017-steady-graphmix.md, in recipe_tables.py for docs/design/0024-recipe.md, in
+wild_tables.py for docs/wild.md, the README and docs/index.md; the pages of docs/results/ (results_overview.py) and
+docs/leaderboard.md (leaderboard_page.py) are written whole.
 """
 
 import argparse

@@ -214,7 +214,8 @@ def _same_settings(spec: Spec, cell: Cell, before: Outcome) -> bool:
     # A hyperparameter that was added later had its default.
     held = {name: getattr(Config, name) for name in ADDED} | settings
     free = {"trials", "seed", "splits", "measures", "grid"}
-    free |= {"alpha", "gamma"} if spec.kind == "selection" else set()
+    if spec.kind == "selection":
+        free |= {"alpha", "gamma"} if spec.search is None else set(spec.search.values)
     return all(held.get(name) == value for name, value in cell.definition.items() if name not in free)
 
 

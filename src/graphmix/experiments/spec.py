@@ -14,10 +14,13 @@ from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
+from graphmix.training.settings import check_value
 
 CHARTS = ("embedding", "soft-rank", "curves")
 MEASURES = ("embedding", "soft-rank")
 EACH = "each"
+# What a search leaves alone: it would change what is compared, or which epochs, not how well a network learns.
+_NOT_SEARCHED = ("method", "backbone", "reading", "trials", "seed", "predictor", "select_by", "ties")
 
 Settings = Mapping[str, Any]
 
@@ -58,6 +61,23 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search with a budget, over points drawn at random; the settings of the cell are the first point.
+
+    Attributes:
+        values: the values to try, by hyperparameter.
+        points: how many points are tried, at most.
+        trials: how many trials each has, at most those of the cell.
+        seed: determines which points are drawn. With more points the first ones stay the same.
+    """
+
+    values: Mapping[str, tuple[Any, ...]]
+    points: int
+    trials: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spec:
     """A table or figure: rows, columns, settings that differ from the paper's defaults, and the paper's numbers.
 
@@ -77,6 +97,7 @@ class Spec:
         charts: what a figure shows, of `CHARTS`.
         measures: what is computed of the trained networks besides scores, of `MEASURES`.
         grid: the "alphas" and "gammas" of a search.
+        search: a search over other hyperparameters; it replaces the grid.
     """
 
     name: str
@@ -94,6 +115,7 @@ class Spec:
     charts: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    search: Search | None = None
 
     @property
     def of_paper(self) -> bool:
@@ -143,12 +165,13 @@ def parse(table: dict[str, Any], name: str) -> Spec:
         rows = load_spec(table.pop("rows_of")).rows
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     grid = {key: tuple(map(float, values)) for key, values in table.get("grid", {}).items()}
+    search = _search(dict(table["search"]), name) if "search" in table else None
     unknown = set(plain) - {each.name for each in fields(Spec)}
     _require(not unknown, name, f"there is no field {min(unknown, default='')!r}")
     missing = {each.name for each in fields(Spec)[:6]} - set(plain)
     _require(not missing, name, f"the field {min(missing, default='')!r} is missing")
     about = " ".join(str(plain["about"]).split())
-    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "about": about}))
+    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "search": search, "about": about}))
     _check(spec, name)
     return spec
 
@@ -170,6 +193,10 @@ _ORDER = (
     # Not in the paper.
     "leaderboard",
     "leaderboard-random",
+    "recipe-search",
+    "grand-search",
+    "recipe-ablation",
+    "past-grand",
 )
 
 
@@ -180,6 +207,18 @@ def _folder() -> Any:
 def _column(entry: dict[str, Any], spec: str) -> Column:
     _require("name" in entry, spec, "a column has no name")
     return Column(name=entry.pop("name"), paper_chosen=entry.pop("paper_chosen", None), settings=entry)
+
+
+def _search(entry: dict[str, Any], spec: str) -> Search:
+    values = {key: tuple(options) for key, options in entry.pop("values", {}).items()}
+    _require(set(entry) <= {"points", "trials", "seed"}, spec, "a search has values, points, trials and a seed")
+    for key, options in values.items():
+        _require(key in HYPERPARAMETERS and key not in _NOT_SEARCHED, spec, f"{key!r} cannot be searched")
+        _require(options, spec, f"the search has no values of {key!r}")
+        values[key] = tuple(check_value(key, option, HYPERPARAMETERS[key]) for option in options)
+    counts = [entry.get("points"), entry.get("trials")]
+    _require(values and all(isinstance(count, int) and count >= 1 for count in counts), spec, "a search needs a budget")
+    return Search(values=values, **entry)
 
 
 def _row(entry: dict[str, Any], trials: int | None, spec: str) -> Row:
@@ -203,7 +242,8 @@ def _check(spec: Spec, name: str) -> None:
         _require(not wrong, name, f"{min(wrong, default='')!r} must be one of {', '.join(allowed)}")
     whole = isinstance(spec.splits, int) and spec.splits >= 1
     _require(whole or spec.splits == EACH, name, f"splits must be a number or {EACH!r}")
-    axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") else set()
+    _require(spec.search is None or spec.kind == "selection", name, "only a selection has a search")
+    axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") and spec.search is None else set()
     _require(set(spec.grid) == axes, name, "a search has a grid of alphas and gammas; other kinds have none")
     for entries in (spec.rows, spec.columns):
         titles = [entry.name for entry in entries]

@@ -13,6 +13,7 @@ from graphmix.results.wording import (
     failed_trials,
     outcome,
     points,
+    settings_text,
     spread,
     spread_of,
 )
@@ -102,7 +103,7 @@ def _choices(selection: Selection) -> str:
 
 
 def _choice(choice: Choice) -> str:
-    return f"α = {choice.alpha:g}, γ = {choice.gamma:g}"
+    return settings_text(choice.settings or {"alpha": choice.alpha, "gamma": choice.gamma})
 
 
 def bound_tables(record: Record) -> list[dict[str, Any]]:

@@ -59,18 +59,25 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of the grid of α and γ."""
+    """A point of the grid of α and γ, or of another search: then `settings` are what it set, by name."""
 
     alpha: float
     gamma: float
+    settings: Maybe[dict[str, Any]] = None
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Validation scores at a point of the grid, in percent; `val_score` is what epochs are selected by."""
+    """Validation scores at a point, in percent.
+
+    Attributes:
+        settings: what a search set at this point, by name; None in a grid of α and γ.
+        val_score_mean: what points are compared by: what epochs are selected by, or accuracy if that is the loss.
+    """
 
     alpha: float
     gamma: float
+    settings: Maybe[dict[str, Any]] = None
     trials: Maybe[Count] = None
     val_score_mean: Maybe[float] = None
     val_accuracy_mean: float | None = None
@@ -80,7 +87,7 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class Selection:
-    """A search over the grid: every point, our choice, and the paper's where it names one."""
+    """A search: every point that was tried, our choice, and the paper's where it names one."""
 
     grid: tuple[GridPoint, ...]
     chosen: Choice | None = None

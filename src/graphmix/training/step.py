@@ -144,11 +144,11 @@ def fcn_loss(
     # The FCN is node-wise, so one pass serves labeled and unlabeled nodes.
     hidden = model.encode(task.x, task.null, noise)
     mixing = streams.at(Purpose.MIXING_LABELED, epoch)
-    supervised = _mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
+    supervised = mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
     unlabeled = draw_unlabeled(task, config, streams, epoch)
     targets = predict_targets(model, task, config, streams, epoch, unlabeled)
     mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
-    unsupervised = _mixup_loss(model, task, config, hidden, (unlabeled, targets), (noise, mixing), loss)
+    unsupervised = mixup_loss(model, task, config, hidden, (unlabeled, targets), (noise, mixing), loss)
     return supervised + moment.weight * unsupervised
 
 
@@ -176,7 +176,7 @@ def label_mixup_loss(
     x, nodes = labeled_rows(model, task)
     hidden = model.encode(x, task.null, noise)
     loss = loss or LOSSES[config.fcn_loss]
-    return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), loss)
+    return mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), loss)
 
 
 def _label_loss_of_rows(model: Backbone, task: Task, streams: Streams, epoch: int | Tensor) -> Tensor:
@@ -273,7 +273,7 @@ def _as_targets(mean: Tensor, task: Task, config: Config, nodes: Picks) -> Tenso
     return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
 
 
-def _mixup_loss(
+def mixup_loss(
     model: Backbone,
     task: Task,
     config: Config,
