@@ -125,7 +125,30 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "BVAT/Cora", None),
         ("leaderboard-random", "GRAND/Cora", 30),
     ],
+    # Very few labels, cheap ones first; every trial has its own split.
+    "labels": [
+        *(
+            ("label-rates", f"{row}/{column}", None)
+            for column in ("C*", "A*", "P*")
+            for row in ("GCN*", "GPR*", "*Mix*")
+        ),
+        ("label-rates", "GRAND/Citeseer*", None),
+        ("label-rates", "GRAND/A*", None),
+        ("label-rates", "GRAND/P*", None),
+        ("label-rates", "GRAND/Cora*", None),
+    ],
+    "labels-second": [
+        *(("few-labels", f"{row}/{column}", None) for column in ("C*", "P*") for row in ("GCN*", "GPR*", "*Mix*")),
+        ("few-labels", "GRAND/Citeseer*", None),
+        ("few-labels", "GRAND/P*", 20),
+        ("few-labels", "GRAND/Cora*", 20),
+    ],
     # These need no GPU.
+    "labels-first": [
+        ("label-rates", "Label propagation", None),
+        ("few-labels", "Label propagation", None),
+        ("label-rates", "GCN/C*", None),
+    ],
     "walks": [("links", "DeepWalk", None)],
     "classics": [
         ("leaderboard", "Label propagation", None),

@@ -170,6 +170,8 @@ _ORDER = (
     # Not in the paper.
     "leaderboard",
     "leaderboard-random",
+    "label-rates",
+    "few-labels",
 )
 
 
