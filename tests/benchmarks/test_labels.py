@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from graphmix import Config
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec
 from graphmix.results.record import Outcome
@@ -114,8 +116,9 @@ def test_above_the_rival_is_counted_where_both_have_a_number(rows, writer, found
     assert rows.beaten(some) == {"GRAND": (1, 2)}
     assert "| GRAND | 1 | 2 |" in writer.against(some)
     assert "| GCN | – | 0 |" in writer.against(some)
-    assert "2 of 96 cells were run; – means not run yet. 2 trials each. cpu, torch 2, commit abcdef0." in writer.origin(
-        some
+    assert (
+        "2 of 108 cells were run; – means not run yet. 2 trials each. cpu, torch 2, commit abcdef0."
+        in writer.origin(some)
     )
 
 
@@ -141,6 +144,34 @@ def test_every_method_looks_different(found):
     styles = picture.line_styles(found, picture.THEMES["light"])
     assert set(styles) == {point.row for point in found}
     assert len({(style["marker"], style["color"]) for style in styles.values()}) == len(styles)
+
+
+def test_the_search_never_sees_a_test_label(monkeypatch):
+    search = module("label_search")
+    monkeypatch.setitem(
+        search.TRIED, "quick", search.TRIED["balanced-wide"] | {"epochs": 12, "rampup_start": 2, "hops": 3}
+    )
+    honest = search.tried("synthetic", "3-per-class", "quick", 2, "cpu")
+    load = search.load
+
+    def poisoned(*names, **options):
+        graph, split = load(*names, **options)
+        wrong = torch.where(split.test.all(dim=0), (graph.y + 1) % graph.num_classes, graph.y)
+        assert (wrong != graph.y).sum() > 500
+        return replace(graph, y=wrong), split
+
+    monkeypatch.setattr(search, "load", poisoned)
+    again = search.tried("synthetic", "3-per-class", "quick", 2, "cpu")
+    assert {**again, "seconds": 0} == {**honest, "seconds": 0}
+
+
+def test_the_chosen_settings_are_those_of_the_specs():
+    search = module("label_search")
+    for name in ("label-rates", "few-labels"):
+        (row,) = [row for row in load_spec(name).rows if row.name == "GPR-GNN (self-training)"]
+        for dataset in ("cora", "pubmed"):
+            asked = {"gamma": 1.0} | search.TRIED["balanced-wide"]
+            assert Config.for_dataset(dataset, **row.settings) == Config.for_dataset(dataset, **asked)
 
 
 def dots(drawn):

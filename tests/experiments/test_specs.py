@@ -116,6 +116,10 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         different = {each for each in vars(usual) if getattr(usual, each) != getattr(cell.config, each)}
         allowed = own if name in ("ablation", "fewer-labels", "joint-optimisation", "theorem") else set()
         allowed = allowed | ({"alpha", "gamma", "select_by"} if name in ("label-rates", "few-labels") else set())
+        if cell.row == "GPR-GNN (self-training)":
+            # Its settings were searched for; they are the same on all datasets.
+            assert (cell.config.hops, cell.config.class_weight, cell.config.epochs) == (20, "balanced", 300)
+            continue
         # Neither α nor γ plays a part in these.
         allowed = allowed | ({"alpha", "gamma"} if cell.method in ("supervised", "fcn-mixup") else set())
         assert different <= allowed, (cell.row, cell.column)
