@@ -173,11 +173,34 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "GraphMix + GRAND/C*", None),
         ("past-grand", "GCNII", 10),
     ],
+    # Very few labels, cheap ones first; every trial has its own split.
+    "labels": [
+        *(
+            ("label-rates", f"{row}/{column}", None)
+            for column in ("C*", "A*", "P*")
+            for row in ("GCN*", "GPR*", "*Mix*")
+        ),
+        ("label-rates", "GRAND/Citeseer*", None),
+        ("label-rates", "GRAND/A*", None),
+        ("label-rates", "GRAND/P*", None),
+        ("label-rates", "GRAND/Cora*", None),
+    ],
+    "labels-second": [
+        *(("few-labels", f"{row}/{column}", None) for column in ("C*", "P*") for row in ("GCN*", "GPR*", "*Mix*")),
+        ("few-labels", "GRAND/Citeseer*", None),
+        ("few-labels", "GRAND/P*", 20),
+        ("few-labels", "GRAND/Cora*", 20),
+    ],
     # These need no GPU.
     "rest-cpu": [
         ("soft-rank", "/C*/released", None),
         ("state-of-the-art", "MLP/*/released", None),
         ("soft-rank", "/Pubmed/paper", None),
+    ],
+    "labels-first": [
+        ("label-rates", "Label propagation", None),
+        ("few-labels", "Label propagation", None),
+        ("label-rates", "GCN/C*", None),
     ],
     "walks": [("links", "DeepWalk", None)],
     "classics": [

@@ -180,6 +180,7 @@ def test_select_takes_a_graph_of_ones_own_and_notices_another(tmp_path):
         (["synthetic", "--gammas", "-1"], ["at least 0", "-1"]),
         (["synthetic", "--backbone", "mlp"], ["backbone", "gcn, gat, unet", "'mlp'"]),
         (["nothing.npz"], ["nothing.npz"]),
+        (["synthetic", "--split", "1-per-class-no-validation"], ["needs validation nodes", "another --split"]),
     ],
 )
 def test_select_refuses_what_it_cannot_search(arguments, parts, tmp_path):

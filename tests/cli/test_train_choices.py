@@ -49,6 +49,7 @@ def train(*arguments, cwd, **environment):
         ["--method", "fcn-self-training"],
         ["--optimisation", "joint", "--joint-weight", "0.5"],
         ["--alpha", "0", "--gamma", "0"],
+        ["--split", "3-per-class-no-validation", "--select-by", "last"],
         ["--select-by", "macro-f1", "--class-weight", "balanced", "--target-weight", "balanced"],
     ],
     ids=lambda choices: " ".join(choices),
@@ -219,3 +220,15 @@ def test_links_are_trained_like_nodes_and_judged_by_f1(tmp_path, data_root):
     # Ours, and the paper's number, which is of the same measure.
     assert shown.count("macro F1") == 2
     assert "rarer" in shown
+
+
+def test_a_split_without_validation_nodes_needs_the_last_epoch(tmp_path):
+    arguments = ("train", "synthetic", "--split", "1-per-class-no-validation", *QUICK, "--method", "supervised")
+    result = graphmix(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--select-by last" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    kept = graphmix(*arguments, "--select-by", "last", "--ties", "last", cwd=tmp_path)
+    assert kept.returncode == 0
+    assert "--ties has no effect with the last epoch selected" in kept.stderr
+    assert "nan" not in kept.stdout + kept.stderr

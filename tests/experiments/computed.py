@@ -99,7 +99,16 @@ def data_numbers() -> dict[str, Callable[[], Numbers]]:
         "weighted": lambda: graph_numbers(*weighted()),
         "binarised": lambda: {"features": size(binarise(small()[0].x).to_dense())},
         **{
-            f"split {rule}": partial(split_numbers, rule) for rule in ("random", "balanced", "benchmark", "5-per-class")
+            f"split {rule}": partial(split_numbers, rule)
+            for rule in (
+                "random",
+                "balanced",
+                "benchmark",
+                "5-per-class",
+                "5-per-class-30-validation",
+                "5-per-class-no-validation",
+                "2.5-percent",
+            )
         },
     }
 
@@ -148,6 +157,7 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
         "balanced targets": partial(run, target_weight="balanced", gamma=3.0),
         "a part of the unlabeled": partial(run, unlabeled=7, lambda_per="batch"),
         "edge weights": partial(run, data=weighted),
+        "the last epoch": partial(run, select_by="last"),
     }
     return cases
 

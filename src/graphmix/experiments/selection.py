@@ -10,7 +10,8 @@ from statistics import fmean
 from typing import Any
 
 from graphmix import data
-from graphmix.errors import RunError
+from graphmix.data.split_names import per_class_of
+from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Cell
 from graphmix.experiments.spec import EACH, Column, Row, Search, Spec
 from graphmix.results.names import title
@@ -44,8 +45,10 @@ def search_spec(
         trials: trials at each point, and of the chosen one.
 
     Raises:
-        ConfigError: the backbone or the reading does not exist.
+        ConfigError: the backbone or the reading does not exist, or the split has no validation nodes.
     """
+    if split is not None and per_class_of(split)[1] == 0:
+        raise ConfigError(f"a search needs validation nodes, but the split {split} has none; choose another `split`")
     info = data.DATASETS.get(dataset)
     usual, name = Config.for_dataset(dataset, reading=reading, backbone=backbone), title("graphmix", backbone)
     return Spec(

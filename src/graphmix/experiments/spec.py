@@ -197,6 +197,8 @@ _ORDER = (
     "grand-search",
     "recipe-ablation",
     "past-grand",
+    "label-rates",
+    "few-labels",
 )
 
 

@@ -30,7 +30,7 @@ MEANINGS = {
     "failed": "the run stopped with an error",
     "unavailable": "its data could not be downloaded",
     "not run": "not run yet",
-    "quoted": "quoted by the paper from the literature; not run",
+    "quoted": "quoted from the literature; not run",
 }
 COMPARED = ("reproduced", "higher", "lower", "undecided")
 

@@ -11,7 +11,7 @@ from graphmix.models import Backbone
 from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
-from graphmix.training.config import Config
+from graphmix.training.config import LAST, Config
 from graphmix.training.history import Best
 from graphmix.training.judging import accuracies, judge
 from graphmix.training.padding import padded_loss
@@ -126,6 +126,9 @@ class Batch:
         val, test, *losses = judge(logits, self._task)
         if self._config.select_by == "accuracy":
             return val, val, test, losses
+        if self._config.select_by == LAST:
+            # From 0 to 1 like the other scores, and every epoch is better than the one before.
+            return ((self._epoch + 1) / self._config.epochs).expand_as(val), val, test, losses
         if self._config.select_by == "loss":
             # From 0 to 1 like the other scores: the geometric mean of the labels' probabilities.
             return (-losses[1]).exp(), val, test, losses

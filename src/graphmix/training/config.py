@@ -19,6 +19,8 @@ from graphmix.training.settings import LARGEST_COUNT, RUN, check_value, paramete
 # The passes of one step, between which nobody hears of it; the paper has 10.
 MOST_PASSES = 100_000
 AUTO = "auto"
+# Keep the last epoch, whatever its validation score.
+LAST = "last"
 _PLAIN_LOSS = "cross-entropy"
 _WEIGHTS = ("none", "balanced")
 
@@ -97,8 +99,9 @@ class Config(RuleSettings, NetworkSettings):
     )
     select_by: str = setting(
         "accuracy",
-        choices=("accuracy", "macro-f1", "loss"),
-        help="Validation score by which the epoch of a trial is chosen; loss is the cross-entropy, the lowest wins",
+        choices=("accuracy", "macro-f1", "loss", LAST),
+        help="Validation score by which the epoch of a trial is chosen; loss is the cross-entropy, the lowest wins; "
+        "last is no score, but keeps the last epoch, as a split without validation nodes needs",
     )
     ties: str = setting("first", choices=("first", "last"), help="Which of several epochs with the best score is taken")
     class_weight: str = setting(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphmix.models.registry import NETWORKS
-from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.config import HYPERPARAMETERS, LAST, Config
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import METHOD, RULE
 
@@ -48,6 +48,7 @@ def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
     notes = [
         _no_effect(idle, f"network {config.backbone}"),
         _no_effect(_unread(config, asked, given), f"method {config.method}"),
+        _no_effect([name for name in asked if name == "ties" and config.select_by == LAST], "last epoch selected"),
     ]
     return "; ".join(note for note in notes if note) or None
 
