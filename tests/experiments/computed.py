@@ -148,6 +148,11 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
         "balanced targets": partial(run, target_weight="balanced", gamma=3.0),
         "a part of the unlabeled": partial(run, unlabeled=7, lambda_per="batch"),
         "edge weights": partial(run, data=weighted),
+        "mixed at the input": partial(run, mixup_layer="input"),
+        "mixed at a random layer": partial(run, mixup_layer="random"),
+        "taught by the FCN": partial(run, teacher="fcn"),
+        "taught by an average": partial(run, teacher="fcn-average", teacher_decay=0.5),
+        "targets for the GNN": partial(run, gnn_targets="fcn"),
     }
     return cases
 

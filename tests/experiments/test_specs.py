@@ -193,6 +193,7 @@ def test_the_paper_is_quoted_beside_any_run():
     assert quoted(few | {"alpha": 0, "gamma": 0})[0].mean == 68.78
     assert quoted(run | {"optimisation": "joint"}) is None
     assert quoted(run | {"class_weight": "balanced"}) is None
+    assert quoted(run | {"mixup_layer": "input"}) is None
     assert quoted(run | {"split": "7-per-class"}) is None
     links = {"dataset": "bitcoin-otc", "split": "random", "backbone": None, "method": "deepwalk"}
     assert quoted(links) == (Quoted(63.20, None, 100), "test_macro_f1")
