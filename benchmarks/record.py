@@ -125,6 +125,25 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "BVAT/Cora", None),
         ("leaderboard-random", "GRAND/Cora", 30),
     ],
+    # The paper's claims; cheap ones first.
+    "claims": [
+        ("claim-gat-memory", "", None),
+        ("claim-co-training", "/C*", None),
+        ("claim-mixup-layer", "/C*", None),
+        ("claim-teacher", "/C*", None),
+        ("claim-hidden-states", "/C*", None),
+        ("claim-cost", "*GCN*", None),
+        ("claim-cost", "*GAT*/C*", None),
+        ("claim-cost", "*U-Net*/C*", None),
+        ("claim-sensitivity", "/C*", 10),
+        ("claim-co-training", "/Pubmed", None),
+        ("claim-mixup-layer", "/Pubmed", None),
+        ("claim-hidden-states", "/Pubmed", None),
+        ("claim-teacher", "/Pubmed", None),
+        ("claim-cost", "*GAT*/Pubmed", None),
+        ("claim-cost", "*U-Net*/Pubmed", None),
+        ("claim-sensitivity", "/Pubmed", 10),
+    ],
     # These need no GPU.
     "walks": [("links", "DeepWalk", None)],
     "classics": [

@@ -181,6 +181,13 @@ def measured() -> Numbers:
     return {"soft_rank": summed["soft_rank"], "shape": shape, **exact}
 
 
+def separated() -> Numbers:
+    """How far hidden states of classes are apart, and how well labels are fitted."""
+    graph, split = small()
+    trained = fit(graph, split, config(), device="cpu")
+    return to_json(details(trained, graph, split, ("separation", "training")))["measured"]
+
+
 def bound_terms() -> Numbers:
     """The theorem's terms at two points of a grid."""
     graph, _ = small()
@@ -205,7 +212,7 @@ CASES: dict[str, dict[str, Callable[[], Numbers]]] = {
     "data": data_numbers(),
     "training": training_numbers(),
     "baselines": baseline_numbers(),
-    "measures": {"of a run": measured},
+    "measures": {"of a run": measured, "separation": separated},
     "bound": {"two points": bound_terms},
 }
 

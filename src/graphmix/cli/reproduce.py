@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from graphmix.cli.board import Board, verdict_tables
+from graphmix.cli.board import Board, claim_table, verdict_tables
 from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
@@ -80,6 +80,8 @@ def reproduce(
     for record in records:
         if record.kind in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
+        if record.claim is not None:
+            output.print(claim_table(record.claim))
     tell(tally(records))
     if any(cell.short for each in specs for cell in plan(each, asked)):
         tell(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.")
