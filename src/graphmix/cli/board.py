@@ -92,10 +92,10 @@ class Board:
         return Group(Text(for_screen(head)), table, Text(key, style="dim"), Text(for_screen(_now(stage))))
 
 
-def claim_table(claim: Claim) -> Table:
-    """A claim, its verdict, and what was found in every column."""
-    held = f" ({by_column(claim)})" if claim.findings else ""
-    table = Table(title=f"{claim.says}\n{SIGNS[claim.word]} {claim.word}{held}", title_justify="left")
+def claim_table(record: Record, claim: Claim) -> Table:
+    """The verdict on a record's claim, and what was found in every column."""
+    title = f"{record.title}: {SIGNS[claim.word]} {claim.word} ({by_column(claim)})"
+    table = Table(title=title, title_justify="left")
     for name in ("", "what", "expected", "found", "verdict"):
         table.add_column(name, overflow="fold")
     for each in claim.findings:
