@@ -13,6 +13,8 @@ class Peak:
         self._device = device
         self._before = 0
         if device.type == "cuda":
+            # The counters exist only then.
+            torch.cuda.init()
             torch.cuda.reset_peak_memory_stats(device)
             self._before = torch.cuda.memory_allocated(device)
 

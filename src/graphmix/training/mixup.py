@@ -55,7 +55,7 @@ class Pairs:
 
     def mix(self, values: Tensor, where: Tensor | None = None) -> Tensor:
         """Mix rows `[trials, picks, width]`: in all trials, or only in those `where` bool `[trials]` is True."""
-        lam = self.lam if where is None else torch.where(where[:, None], self.lam, 1.0)
+        lam = self.lam if where is None else self.lam.masked_fill(~where[:, None], 1.0)
         return mixed_rows(values, self.partner, lam)
 
 
@@ -103,9 +103,11 @@ def mixed_states(
         hidden = model.encode(x, null, noise)
         return [each.mix(each.nodes.of(hidden)) for each in pairs]
     mixed = Mixed(x, lambda mapped: torch.cat([each.mix(each.nodes.of(mapped), at_input) for each in pairs], dim=1))
-    parts = model.encode(cast(Tensor, mixed), null, noise).split([each.partner.shape[1] for each in pairs], dim=1)
+    states = model.encode(cast(Tensor, mixed), null, noise).split([each.partner.shape[1] for each in pairs], dim=1)
+    # Kernels read states that lie side by side.
+    parts = [part.contiguous() for part in states]
     if at_input is None:
-        return list(parts)
+        return parts
     return [each.mix(part, ~at_input) for each, part in zip(pairs, parts, strict=True)]
 
 
