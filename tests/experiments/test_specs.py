@@ -44,8 +44,10 @@ def test_the_whole_list_is_there():
     assert set(names()) == {path.stem for path in FOLDER.glob("*.toml")}
     of_paper = [spec.name for spec in paper_specs()]
     assert len(of_paper) == 12
+    assert all(name.startswith("claim-") for name in names()[12:19])
     assert names() == (
         *of_paper,
+        *names()[12:19],
         "leaderboard",
         "leaderboard-random",
         "recipe-search",
@@ -55,7 +57,7 @@ def test_the_whole_list_is_there():
         "label-rates",
         "few-labels",
     )
-    assert {load_spec(name).source for name in names()[12:]} == {NOT_IN_PAPER}
+    assert {load_spec(name).source for name in names()[19:]} == {NOT_IN_PAPER}
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +247,7 @@ def test_the_paper_is_quoted_beside_any_run():
     assert quoted(few | {"alpha": 0, "gamma": 0})[0].mean == 68.78
     assert quoted(run | {"optimisation": "joint"}) is None
     assert quoted(run | {"class_weight": "balanced"}) is None
+    assert quoted(run | {"mixup_layer": "input"}) is None
     assert quoted(run | {"split": "7-per-class"}) is None
     links = {"dataset": "bitcoin-otc", "split": "random", "backbone": None, "method": "deepwalk"}
     assert quoted(links) == (Quoted(63.20, None, 100), "test_macro_f1")

@@ -9,6 +9,8 @@ from typing import Any
 
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
+from graphmix.results.claim import EXPECTED, Comparison
+from graphmix.results.claim_wording import QUANTITIES
 from graphmix.results.names import METRICS
 from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS
@@ -17,7 +19,7 @@ from graphmix.training.paper import READINGS
 from graphmix.training.settings import check_value
 
 CHARTS = ("embedding", "soft-rank", "curves")
-MEASURES = ("embedding", "soft-rank")
+MEASURES = ("embedding", "soft-rank", "separation", "training", "memory")
 EACH = "each"
 # What a search leaves alone: it would change what is compared, or which epochs, not how well a network learns.
 _NOT_SEARCHED = ("method", "backbone", "reading", "trials", "seed", "predictor", "select_by", "ties")
@@ -27,11 +29,12 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: usually a dataset, with its settings."""
+    """A column: usually a dataset, with its settings, and the readings it is computed by, if not those of the spec."""
 
     name: str
     settings: Settings
     paper_chosen: Settings | None = None
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,9 @@ class Spec:
         measures: what is computed of the trained networks besides scores, of `MEASURES`.
         grid: the "alphas" and "gammas" of a search.
         search: a search over other hyperparameters; it replaces the grid.
+        says: the claim of the paper that it tries, if any.
+        compares: what the claim says of its rows.
+        cells_of: another spec that has the same cells, whose record may hold them.
     """
 
     name: str
@@ -116,11 +122,14 @@ class Spec:
     measures: tuple[str, ...] = ()
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     search: Search | None = None
+    says: str = ""
+    compares: tuple[Comparison, ...] = ()
+    cells_of: str = ""
 
     @property
     def of_paper(self) -> bool:
-        """Whether it is of the paper."""
-        return self.source != NOT_IN_PAPER
+        """Whether it is a table or figure of the paper."""
+        return self.source != NOT_IN_PAPER and not self.compares
 
     def chosen(self, row: Row, column: Column) -> dict[str, Any]:
         """Return the settings of a cell: of the spec, the column, the row, the row in that column; the last wins."""
@@ -166,12 +175,13 @@ def parse(table: dict[str, Any], name: str) -> Spec:
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     grid = {key: tuple(map(float, values)) for key, values in table.get("grid", {}).items()}
     search = _search(dict(table["search"]), name) if "search" in table else None
+    plain["compares"] = tuple(_comparison(dict(entry), name) for entry in table.get("compares", []))
     unknown = set(plain) - {each.name for each in fields(Spec)}
     _require(not unknown, name, f"there is no field {min(unknown, default='')!r}")
     missing = {each.name for each in fields(Spec)[:6]} - set(plain)
     _require(not missing, name, f"the field {min(missing, default='')!r} is missing")
-    about = " ".join(str(plain["about"]).split())
-    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "search": search, "about": about}))
+    texts = {key: " ".join(str(plain.get(key, "")).split()) for key in ("about", "says")}
+    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "search": search} | texts))
     _check(spec, name)
     return spec
 
@@ -190,6 +200,14 @@ _ORDER = (
     "joint-optimisation",
     "selection",
     "theorem",
+    # The paper's claims.
+    "claim-cost",
+    "claim-sensitivity",
+    "claim-mixup-layer",
+    "claim-co-training",
+    "claim-teacher",
+    "claim-gat-memory",
+    "claim-hidden-states",
     # Not in the paper.
     "leaderboard",
     "leaderboard-random",
@@ -208,7 +226,23 @@ def _folder() -> Any:
 
 def _column(entry: dict[str, Any], spec: str) -> Column:
     _require("name" in entry, spec, "a column has no name")
-    return Column(name=entry.pop("name"), paper_chosen=entry.pop("paper_chosen", None), settings=entry)
+    name, chosen, readings = entry.pop("name"), entry.pop("paper_chosen", None), tuple(entry.pop("readings", ()))
+    return Column(name=name, paper_chosen=chosen, readings=readings, settings=entry)
+
+
+def _comparison(entry: dict[str, Any], spec: str) -> Comparison:
+    unknown = set(entry) - {each.name for each in fields(Comparison)}
+    _require(not unknown, spec, f"a comparison has no {min(unknown, default='')!r}")
+    _require({"row", "quantity", "expects"} <= set(entry), spec, "a comparison needs a row, a quantity and expects")
+    found = Comparison(**entry)
+    _require(found.expects in EXPECTED, spec, f"expects must be one of {', '.join(EXPECTED)}")
+    _require(found.quantity in QUANTITIES, spec, f"quantity must be one of {', '.join(QUANTITIES)}")
+    bounded = found.expects in ("at most", "at least")
+    _require(
+        bounded == (found.bound is not None), spec, "at most and at least need a bound, higher and lower have none"
+    )
+    _require(bounded or found.against is not None, spec, "higher and lower need a row to compare with")
+    return found
 
 
 def _search(entry: dict[str, Any], spec: str) -> Search:
@@ -250,6 +284,7 @@ def _check(spec: Spec, name: str) -> None:
     for entries in (spec.rows, spec.columns):
         titles = [entry.name for entry in entries]
         _require(titles and len(titles) == len(set(titles)), name, "rows and columns need names, each once")
+    _check_claim(spec)
     for row in spec.rows:
         stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
         _require(set(row.readings) <= set(spec.readings), name, f"{row.name} has a reading that the table has not")
@@ -257,6 +292,20 @@ def _check(spec: Spec, name: str) -> None:
         for column in spec.columns:
             if row.runs:
                 _check_cell(spec, row, column)
+
+
+def _check_claim(spec: Spec) -> None:
+    _require(bool(spec.says) == bool(spec.compares), spec.name, "a claim has both says and compares")
+    rows = {row.name for row in spec.rows}
+    for each in spec.compares:
+        stray = {each.row, each.against} - rows - {None}
+        _require(
+            not stray, spec.name, f"a comparison refers to {min(map(str, stray), default='')!r}, which is not a row"
+        )
+    for column in spec.columns:
+        _require(
+            set(column.readings) <= set(spec.readings), spec.name, f"{column.name} has a reading that the table has not"
+        )
 
 
 def _check_cell(spec: Spec, row: Row, column: Column) -> None:

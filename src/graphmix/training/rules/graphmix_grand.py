@@ -16,8 +16,8 @@ from graphmix.method import cross_entropy, log_softmax, ramp_up, sharpen
 from graphmix.models import Backbone
 from graphmix.streams import Purpose, Streams
 from graphmix.training.config import Config
+from graphmix.training.mixup import Pairs, draw_layer, label_mixup_loss, mixed_states, mixup_loss
 from graphmix.training.rules.rule import Rule
-from graphmix.training.step import label_mixup_loss, mixup_loss
 from graphmix.training.task import Task
 
 
@@ -51,13 +51,17 @@ class GraphMixGrand(Rule):
         if not config.fcn_targets or config.gamma == 0:
             return label_mixup_loss(model, task, config, streams, epoch, cross_entropy)
         noise = streams.at(Purpose.FCN_DROPOUT, epoch)
-        hidden = model.encode(task.x, task.null, noise)
+        pairs = [
+            Pairs.draw(task.labeled, config, streams.at(Purpose.MIXING_LABELED, epoch)),
+            Pairs.draw(task.unlabeled, config, streams.at(Purpose.MIXING_UNLABELED, epoch)),
+        ]
+        mixed = mixed_states(model, task.null, task.x, pairs, noise, draw_layer(config, streams, epoch))
         # In turn, because dropout of the hidden layer draws from the same noise.
-        known, rest = (task.labeled, task.targets), (task.unlabeled, task.unlabeled.of(targets))
-        mixing = streams.at(Purpose.MIXING_LABELED, epoch)
-        supervised = mixup_loss(model, task, config, hidden, known, (noise, mixing), cross_entropy)
-        mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
-        return supervised + weight * mixup_loss(model, task, config, hidden, rest, (noise, mixing), cross_entropy)
+        supervised, unsupervised = (
+            mixup_loss(model, task, states, (own, labels), noise, cross_entropy)
+            for states, own, labels in zip(mixed, pairs, (task.targets, task.unlabeled.of(targets)), strict=True)
+        )
+        return supervised + weight * unsupervised
 
 
 def agreed_targets(predictions: Tensor, temperature: float, confidence: float) -> Tensor:
