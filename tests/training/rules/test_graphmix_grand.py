@@ -7,9 +7,9 @@ from torch.testing import assert_close
 from graphmix import Config, ConfigError, Streams, Task, build_model, fit, make_split, step_loss, synthetic
 from graphmix.method import cross_entropy, ramp_up
 from graphmix.streams import Purpose
+from graphmix.training.mixup import Pairs, label_mixup_loss, mixup_loss
 from graphmix.training.rules.graphmix_grand import agreed_targets, distance
 from graphmix.training.rules.rule import make_rule
-from graphmix.training.step import label_mixup_loss, mixup_loss
 
 PREDICTIONS = torch.tensor([[[[0.6, 0.4], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]]])
 # The mean of the first node is (0.7, 0.3), sharpened with T = 0.5: (0.49, 0.09) / 0.58.
@@ -81,10 +81,11 @@ def test_the_targets_of_the_fcn_are_constants():
     without = setup(**changes)[2]
     extra = step_loss(model, task, config, streams, 12) - step_loss(model, task, without, streams, 12)
     targets = agreed_targets(model(task.x, task.graph).softmax(2)[:, None], config.temperature, 0.0).detach()
-    noises = tuple(streams.at(purpose, 12) for purpose in (Purpose.FCN_DROPOUT, Purpose.MIXING_UNLABELED))
-    rest = (task.unlabeled, task.unlabeled.of(targets))
-    hidden = model.encode(task.x, task.null)
-    expected = 0.4 * mixup_loss(model, task, config, hidden, rest, noises, cross_entropy)
+    pairs = Pairs.draw(task.unlabeled, config, streams.at(Purpose.MIXING_UNLABELED, 12))
+    mixed = pairs.mix(task.unlabeled.of(model.encode(task.x, task.null)))
+    noise = streams.at(Purpose.FCN_DROPOUT, 12)
+    rest = (pairs, task.unlabeled.of(targets))
+    expected = 0.4 * mixup_loss(model, task, mixed, rest, noise, cross_entropy)
     assert_close(extra, expected, rtol=1e-4, atol=1e-5)
     names = ("conv1.weight", "conv2.weight")
     ours, theirs = (
