@@ -8,6 +8,7 @@ from graphmix.results.wording import spread_of
 from results_page import not_run, provenance, read_records, trials
 
 NAME = "claims"
+NONE = "–"
 HEAD = """# The paper's claims
 
 The paper says more than its tables show. Each claim below has a spec of its own, and the software computes its verdict
@@ -44,7 +45,8 @@ def section(record: Record) -> str:
     )
     lines = ["| dataset | what | expected | found | verdict |", "|---|---|---|---|---|"]
     for each in claim.findings:
-        cells = (each.column, QUANTITIES[each.asked.quantity], expectation(each.asked), seen(each), each.word)
+        found = (seen(each), NONE if each.ours is None else each.word)
+        cells = (each.column, QUANTITIES[each.asked.quantity], expectation(each.asked), *found)
         lines.append(f"| {' | '.join(cells)} |")
     made = provenance(record) if any(cell.status == "done" for cell in record.cells) else ""
     return "\n".join([head, *lines, "", *details(record), made, not_run(record)])
@@ -80,6 +82,8 @@ def grid(cell: CellResult) -> str:
 
 def word(claim: Claim) -> str:
     """The verdict with its sign."""
+    if all(each.ours is None for each in claim.findings):
+        return f"{NONE} not run yet"
     return f"{SIGNS[claim.word]} {claim.word}"
 
 
