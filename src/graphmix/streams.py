@@ -63,6 +63,8 @@ class Purpose(enum.IntEnum):
     SECOND_DROPOUT = 16
     GAME_BATCHES = 17
     GAME_NOISE = 18
+    PARTS = 24
+    PART_SEEDS = 25
 
 
 @dataclass(frozen=True)
