@@ -49,6 +49,8 @@ def train(*arguments, cwd, **environment):
         ["--method", "fcn-self-training"],
         ["--optimisation", "joint", "--joint-weight", "0.5"],
         ["--alpha", "0", "--gamma", "0"],
+        ["--batch-nodes", "50", "--batch-fanout", "3"],
+        ["--batch-nodes", "40", "--method", "graphmix-steady", "--backbone", "gpr"],
         ["--select-by", "macro-f1", "--class-weight", "balanced", "--target-weight", "balanced"],
     ],
     ids=lambda choices: " ".join(choices),
