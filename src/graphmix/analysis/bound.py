@@ -25,7 +25,7 @@ from graphmix.models.registry import CUSTOM
 from graphmix.results.record import Bound, BoundPoint, Estimate
 from graphmix.streams import Purpose, Streams
 from graphmix.training.batch import Batch
-from graphmix.training.capture import Captured, on_side_stream
+from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import choose_device, trials_at_once
 from graphmix.training.parallel import check_stop, side_by_side
@@ -296,7 +296,7 @@ def train(task: Task, config: Config, trials: list[int], measure: Measure) -> Te
         `[candidates, ..., trials]` on the host, for a measure `[..., trials]`.
     """
     batch = Batch(task, config, trials)
-    advance = Captured(batch.advance) if batch.captures else batch.advance
+    advance = Captured(batch.advance) if capturable(task.device) and task.parts is None else batch.advance
     marks = {-(-config.epochs * part // CHECKPOINTS) for part in range(1, CHECKPOINTS + 1)}
     with on_side_stream(task.device):
         found = [measure(batch.model)]

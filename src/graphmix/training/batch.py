@@ -11,7 +11,6 @@ from graphmix.models import Backbone
 from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
-from graphmix.training.capture import capturable
 from graphmix.training.config import Config
 from graphmix.training.history import Best
 from graphmix.training.judging import accuracies, judge, logits_of
@@ -63,11 +62,6 @@ class Batch:
     def model(self) -> Backbone:
         """The current networks, not those of the best epochs; the next epoch changes their weights in place."""
         return self._model
-
-    @property
-    def captures(self) -> bool:
-        """Whether epochs can be CUDA graphs; not with mini-batches, whose sizes differ."""
-        return self._task.parts is None and capturable(self.device)
 
     @property
     def device(self) -> torch.device:

@@ -228,8 +228,8 @@ def fit_batches(
         yield replace(part, seconds=time.perf_counter() - started)
 
 
-def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
-    if not batch.captures:
+def _advance_of(batch: Batch, *, captures: bool, custom: bool) -> Callable[..., None]:
+    if not captures:
         return batch.advance
     return Tried(batch.advance, batch.model.notes) if custom else Captured(batch.advance)
 
@@ -237,11 +237,11 @@ def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
 def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
-    # A wrapped module is captured with the exact numbers of heads.
+    # The sizes of mini-batches differ. A wrapped module is captured with the exact numbers of heads.
     captures = capturable(task.device) and task.parts is None
     window = window_width(task.graph, config, len(trials)) if captures and model is None else 1
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
-    advance = _advance_of(batch, custom=model is not None)
+    advance = _advance_of(batch, captures=captures, custom=model is not None)
     with on_side_stream(task.device):
         if captures and model is None:
             batch.compile_kernels()

@@ -18,7 +18,7 @@ from graphmix.data import Graph, Split
 from graphmix.errors import RunError
 from graphmix.method import softmax
 from graphmix.training.batch import Batch
-from graphmix.training.capture import Captured, on_side_stream
+from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory, choose_device, trials_at_once
 from graphmix.training.judging import logits_of
@@ -201,7 +201,7 @@ def _train_batch(batch: Batch, task: Task, config: Config, trials: list[int], *,
 
 
 def _stepper(batch: Batch, task: Task) -> Callable[..., None]:
-    return Captured(batch.advance_blindly) if batch.captures else batch.advance_blindly
+    return Captured(batch.advance_blindly) if capturable(task.device) and task.parts is None else batch.advance_blindly
 
 
 @torch.no_grad()
