@@ -7,6 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Split, Streams, Task, build_model, fit, step_loss, synthetic
+from graphmix.data import dual
 from graphmix.models import BACKBONES
 from graphmix.models.registry import NETWORKS
 from graphmix.training.methods import METHODS
@@ -155,6 +156,22 @@ def test_an_fcn_needs_no_neighbours():
 def test_what_cannot_be_done_in_parts_is_refused(choices, words):
     with pytest.raises(ConfigError, match=words):
         setup(**choices)
+
+
+def links():
+    ends = torch.randint(0, 30, (2, 120), generator=torch.Generator().manual_seed(0))
+    graph = dual(ends, 30, torch.arange(120) % 2)
+    train = torch.arange(120) < 20
+    return graph, Split(train[None], (torch.arange(120) // 20 == 1)[None], (torch.arange(120) >= 40)[None])
+
+
+def test_links_are_trained_on_in_parts_if_the_pairs_that_share_an_end_can_be_listed(monkeypatch):
+    graph, split = links()
+    config = Config(trials=1, epochs=4, batch_nodes=40, batch_fanout=2)
+    assert fit(graph, split, config, device="cpu").history.loss.isfinite().all()
+    monkeypatch.setattr("graphmix.training.parts.MOST_LISTED", 10)
+    with pytest.raises(ConfigError, match="`batch_nodes` needs a list of edges"):
+        fit(graph, split, config, device="cpu")
 
 
 def test_targets_are_not_kept_with_mini_batches():

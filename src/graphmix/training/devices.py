@@ -15,6 +15,7 @@ from graphmix.sparse import PASSES, SparseMatrix, fuses
 from graphmix.training.config import Config
 from graphmix.training.estimates import FASTEST, Least, check_possible, least_of
 from graphmix.training.methods import METHODS
+from graphmix.training.parts import lists_edges
 from graphmix.training.sizes import Sizes
 from graphmix.training.whole import MOST_READ
 
@@ -87,7 +88,7 @@ def fitting(graph: Graph, config: Config, device: torch.device) -> Config:
 
     How many nodes a batch has does not depend on the exact number of free bytes, so that a killed run can go on.
     """
-    if config.batch_nodes > 0 or bytes_per_trial(graph, config) <= free_memory(device):
+    if config.batch_nodes > 0 or not lists_edges(graph) or bytes_per_trial(graph, config) <= free_memory(device):
         return config
     for nodes in _BATCHES:
         try:

@@ -6,8 +6,11 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph
+from graphmix.data.dual_graph import MOST_LISTED
 from graphmix.data.parts import sample
 from graphmix.data.sampling import Adjacency, shuffled
+from graphmix.data.structure import Edges
+from graphmix.errors import ConfigError
 from graphmix.streams import Purpose, Streams
 from graphmix.training.config import Config
 
@@ -67,6 +70,11 @@ class Seeds:
         return order
 
 
+def lists_edges(graph: Graph) -> bool:
+    """Whether the edges of a graph are listed, or few enough for it."""
+    return isinstance(graph.structure, Edges) or graph.num_edges <= MOST_LISTED
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """The part of a graph that a step trains on.
@@ -102,7 +110,16 @@ class Parts:
 
     @classmethod
     def of(cls, graph: Graph, train: Tensor, config: Config) -> "Parts":
-        """Prepare parts of a graph, given the training nodes of all trials of the run, bool `[trials or 1, nodes]`."""
+        """Prepare parts of a graph, given the training nodes of all trials of the run, bool `[trials or 1, nodes]`.
+
+        Raises:
+            ConfigError: the edges of the graph are too many to list.
+        """
+        if not lists_edges(graph):
+            raise ConfigError(
+                f"`batch_nodes` needs a list of edges, and {graph.num_edges:,} pairs of links that share an end are "
+                "too many for one; leave `batch_nodes` out"
+            )
         reads_edges = config.trains_gnn or config.predicts_targets
         fanouts = (config.batch_fanout,) * (HOPS if reads_edges else 0)
         streams = Streams.from_seeds([config.seed], train.device)
