@@ -58,6 +58,8 @@ results: $(READY)  ## rewrite the tables, pictures and docs/results/ from the re
 	$(BIN)/python benchmarks/front_picture.py
 	$(BIN)/python benchmarks/tsne_picture.py
 	$(BIN)/python benchmarks/leaderboard_picture.py
+	$(BIN)/python benchmarks/label_picture.py
+	$(BIN)/python benchmarks/claims_picture.py
 	$(BIN)/python benchmarks/tables.py
 
 bench: $(READY)  ## milliseconds per epoch and whole runs, cold and warm: ours, PyG's and a plain implementation

@@ -79,15 +79,19 @@ def best_first(found: Iterable[Place]) -> list[Place]:
     return sorted(found, key=lambda place: (place.mean is None, -(place.mean or 0.0)))
 
 
-def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
-    cell = replace(cell, paper=_paper(cell))
+def best_cell(spec: Spec, cell: Cell, done: Iterable[CellResult]) -> CellResult:
+    """A cell of a spec with a run of the same settings out of `done`, all of which have one; else without."""
     code = text_of(cell.versions)
     fitting = [own for own in (kept(spec, cell, each) for each in done if _same(cell, each)) if own is not None]
     if not fitting:
-        return Place(SPLITS[spec.name], entry(spec, cell, None, None))
+        return entry(spec, cell, None, None)
     # Current code counts more than many trials: seconds are compared, too.
-    best = max(fitting, key=lambda each: (each.outcome.code == code, each.run.trials))
-    return Place(SPLITS[spec.name], best, best.outcome.code != code)
+    return max(fitting, key=lambda each: (each.outcome.code == code, each.run.trials))
+
+
+def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
+    best = best_cell(spec, replace(cell, paper=_paper(cell)), done)
+    return Place(SPLITS[spec.name], best, best.run is not None and best.outcome.code != text_of(cell.versions))
 
 
 def _same(cell: Cell, other: CellResult) -> bool:

@@ -4,156 +4,30 @@
     python benchmarks/record.py collect --cells DIR --commit C --out results
     python benchmarks/record.py refresh --out results
 
-`train` computes the cells of the parts below, in order, into OUT/cells; cells already there are not computed again.
-`collect` writes records from these cells and computes nothing. `refresh` rewrites the records of a folder with the
-current specs (titles, verdicts, commands), computes nothing and changes no number; a spec without a record gets one
-whose cells are all to do. There are as many trials as in the
-paper, or more; a part with fewer had to fit into the borrowed time. Parts run one after another, which is faster.
+`train` computes the cells of the parts in record_parts.py, in order, into OUT/cells; cells already there are not
+computed again. `collect` writes records from these cells and computes nothing; of two runs of a cell it keeps the one
+with more trials. `refresh` rewrites the records of a folder with the current specs (titles, verdicts, commands),
+computes nothing and changes no number; a spec without a record gets one whose cells are all to do. Parts have as many
+trials as the paper, or more; a part with fewer had to fit into the borrowed time.
 """
 
 import argparse
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from graphmix.errors import ConfigError
 from graphmix.experiments.cells import Asked, plan
+from graphmix.experiments.records import write_record
 from graphmix.experiments.runner import Stage, reproduce
 from graphmix.experiments.spec import Spec, load_spec, names
 from graphmix.results import formats
 from graphmix.results.reader import read_file
-from graphmix.results.record import Record
+from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import spread_of
-
-# Lists of (spec, cells, trials); None means the paper's number of trials.
-PARTS: dict[str, list[tuple[str, str, int | None]]] = {
-    "first": [
-        ("standard-split", "*GCN*/C*", None),
-        ("random-splits", "*GCN*", None),
-        ("links", "*GCN*", None),
-        ("ablation", "/C*", 100),
-        ("fewer-labels", "*GCN*/C*", 100),
-        ("ablation", "/Pubmed", 30),
-        ("fewer-labels", "*GCN*/Pubmed*", 30),
-        ("larger-datasets", "GraphMix(GCN)/Coauthor-Physics/paper", 30),
-        ("larger-datasets", "GCN/Coauthor*/paper", None),
-        ("larger-datasets", "GraphMix(GCN)/Coauthor-CS/paper", None),
-        ("joint-optimisation", "", None),
-    ],
-    "second": [
-        ("standard-split", "*GCN*/Pubmed", None),
-        ("theorem", "", None),
-        ("standard-split", "GraphMix(Graph U-Net)/Pubmed/released", 10),
-        ("selection", "/C*", 10),
-    ],
-    "third": [
-        ("random-splits", "*U-Net*/C*/paper", 10),
-        ("random-splits", "*GAT*/C*/paper", 10),
-        ("state-of-the-art", "?CN (self-training)/Pubmed/released", 20),
-        ("fewer-labels", "*U-Net*", None),
-        ("fewer-labels", "*GAT*", None),
-        ("standard-split", "*GAT*/C*/paper", None),
-        ("state-of-the-art", "GAT (self-training)/C*/paper", None),
-        ("larger-datasets", "GraphMix(GCN)/Coauthor*/released", 20),
-        ("standard-split", "*U-Net*/C*/paper", None),
-    ],
-    "pictures": [
-        ("t-sne", "/C*/paper", None),
-        ("t-sne", "/Pubmed/released", None),
-        ("soft-rank", "/C*/paper", None),
-        ("soft-rank", "/Pubmed/released", None),
-    ],
-    # The systems that the paper quotes, and others under the same protocol; cheap ones first.
-    "rivals": [
-        ("leaderboard", "GMNN", None),
-        ("leaderboard", "DropEdge", None),
-        ("leaderboard", "GraphAT/C*", None),
-        ("leaderboard", "GraphVAT/C*", None),
-        ("leaderboard", "VAT/C*", None),
-        ("leaderboard", "GRAND/C*", None),
-        ("leaderboard", "Chebyshev", None),
-        ("leaderboard", "MoNet/C*", None),
-        ("leaderboard", "APPNP", None),
-        ("leaderboard", "SemiEmb", None),
-        ("leaderboard", "BVAT/Cora", None),
-    ],
-    "rivals-second": [
-        ("leaderboard", "MLP/Citeseer", None),
-        ("leaderboard", "MLP/Pubmed", None),
-        ("leaderboard", "BVAT/Citeseer", None),
-        ("links", "GMNN", None),
-        ("leaderboard", "GraphVAT/Pubmed", None),
-        ("leaderboard", "GraphAT/Pubmed", None),
-        ("leaderboard", "VAT/Pubmed", None),
-        ("leaderboard", "GRAND/Pubmed", None),
-    ],
-    "rivals-third": [
-        ("larger-datasets", "GS-Mean/Coauthor*", 20),
-        ("leaderboard", "MoNet/Pubmed", None),
-        ("leaderboard", "DisenGCN/Cora", 20),
-    ],
-    "rivals-fourth": [
-        ("leaderboard", "GraphSGAN/Cora", 30),
-        ("larger-datasets", "MoNet/Coauthor-CS", 10),
-        ("leaderboard", "GraphSGAN/Citeseer", 30),
-        ("larger-datasets", "MoNet/Coauthor-Physics", 10),
-        ("leaderboard", "GATv2/C*", 30),
-        ("leaderboard", "GCNII/Cora", 10),
-        ("leaderboard", "BVAT/Pubmed", 20),
-        ("leaderboard", "GCNII/Citeseer", 10),
-    ],
-    # On random splits every trial has its own.
-    "rivals-random": [
-        ("leaderboard-random", "GMNN", None),
-        ("leaderboard-random", "MLP*/C*", None),
-        ("leaderboard-random", "GraphMix(GCN)/C*", None),
-        ("leaderboard-random", "GCN/C*", None),
-        ("leaderboard-random", "GCN (self*/C*", None),
-        ("leaderboard-random", "Steady*/C*", None),
-        ("leaderboard-random", "VAT/C*", None),
-        ("leaderboard-random", "GraphVAT/C*", None),
-        ("leaderboard-random", "GraphAT/C*", None),
-        ("leaderboard-random", "SemiEmb", None),
-        ("leaderboard-random", "DropEdge", None),
-        ("leaderboard-random", "Chebyshev", None),
-        ("leaderboard-random", "APPNP/C*", None),
-        ("leaderboard-random", "GRAND/Citeseer", None),
-        ("leaderboard-random", "MoNet/C*", None),
-        ("leaderboard-random", "GCN/Pubmed", None),
-        ("leaderboard-random", "GraphMix(GCN)/Pubmed", 30),
-        ("leaderboard-random", "BVAT/Cora", None),
-        ("leaderboard-random", "GRAND/Cora", 30),
-    ],
-    # These need no GPU.
-    "walks": [("links", "DeepWalk", None)],
-    "classics": [
-        ("leaderboard", "Label propagation", None),
-        ("leaderboard", "ManiReg", None),
-        ("leaderboard", "ICA", None),
-        ("leaderboard", "MLP/Cora", None),
-        ("leaderboard-random", "Label propagation", None),
-        ("leaderboard-random", "ManiReg/Cora", None),
-        ("leaderboard", "Planetoid/Cora", None),
-    ],
-    "classics-second": [
-        ("leaderboard", "Logistic regression", None),
-        ("leaderboard", "Random forest", None),
-        ("leaderboard-random", "Logistic regression", None),
-        ("leaderboard-random", "Random forest", 20),
-        ("leaderboard-random", "ICA", None),
-        ("leaderboard", "DeepWalk/C*", 10),
-        ("leaderboard", "Planetoid/Citeseer", 30),
-        ("leaderboard", "Planetoid (inductive)/C*", 30),
-        ("leaderboard-random", "ManiReg/Citeseer", None),
-        ("leaderboard-random", "DeepWalk/C*", 10),
-        ("leaderboard-random", "Planetoid/C*", 20),
-        ("leaderboard", "DeepWalk/Pubmed", 3),
-        ("leaderboard", "Planetoid/Pubmed", 10),
-        ("leaderboard", "Planetoid (inductive)/Pubmed", 10),
-        ("leaderboard-random", "ManiReg/Pubmed", 30),
-    ],
-}
+from record_parts import PARTS
 
 
 def main() -> None:
@@ -198,13 +72,36 @@ def collect(options: argparse.Namespace) -> None:
     if options.cells is None or options.commit is None:
         sys.exit("collect needs --cells and --commit")
     shutil.copytree(options.cells, options.out / "cells", dirs_exist_ok=True)
-    for spec, cells, trials in [job for jobs in PARTS.values() for job in jobs]:
-        asked = Asked(trials=trials, only=cells or "/")
-        (record,) = reproduce(
-            [load_spec(spec)], asked, options.out, device="cpu", commit=options.commit, stored_only=True
-        )
+    gathered = {path.stem for path in options.cells.glob("*.json")}
+    for spec in map(load_spec, names()):
+        path = options.out / f"{spec.name}.json"
+        record = old = read_file(Record, path, formats.RECORD) if path.exists() else None
+        # A cell of one table may have been trained for another, so every table looks for every number of trials.
+        for trials in sorted({trials or spec.trials for jobs in PARTS.values() for _, _, trials in jobs}):
+            asked = Asked(trials=trials)
+            if old is None or spec.kind == "selection" or any(cell.key in gathered for cell in plan(spec, asked)):
+                how = {"commit": options.commit, "stored_only": True, "command": f"graphmix reproduce {spec.name}"}
+                (new,) = reproduce([spec], asked, options.out, device="cpu", **how)
+                record = with_most_trials(record, new)
+        write_record(options.out, record)
         own = sum(cell.status != "quoted" for cell in record.cells)
-        print(f"{spec}: {numbers(record)} of {own} cells")
+        print(f"{spec.name}: {numbers(record)} of {own} cells")
+
+
+def with_most_trials(old: Record | None, new: Record) -> Record:
+    """The new record with the old one's cells where these have more trials; the old one if nothing is new."""
+    if old is None:
+        return new
+    held = {cell.place: cell for cell in old.cells}
+    cells = tuple(
+        held[cell.place] if cell.place in held and many(held[cell.place]) > many(cell) else cell for cell in new.cells
+    )
+    return old if cells == tuple(old.cells) else replace(new, cells=cells)
+
+
+def many(cell: CellResult) -> int:
+    """The number of trials of a cell."""
+    return 0 if cell.run is None else cell.run.trials
 
 
 def refresh(options: argparse.Namespace) -> None:

@@ -1,5 +1,7 @@
 """The pages of docs/results/: an overview, and one for each table or figure of the paper."""
 
+from claims_page import NAME as CLAIMS
+from claims_page import page as claims_page
 from graphmix.results.record import Record
 from graphmix.results.wording import tally
 from graphmix.text import counted
@@ -14,7 +16,7 @@ HEAD = f"""{WRITTEN}# Results
 We trained every table and figure of the paper again. Each table shows our number, the paper's, the difference and a
 verdict. Click a column's name to sort a table, and use the menus above it to filter it. A *cell* is one number: a
 method on a dataset, under one [reading](../concepts/readings.md). [The leaderboard](../leaderboard.md) compares all
-methods of this library, the paper's and others.
+methods of this library, the paper's and others. [The paper's claims](claims.md) have verdicts of their own.
 """
 RULE = """## What a verdict says
 A cell's verdict comes from Welch's test of our trials against the paper's mean, standard deviation and number of
@@ -51,7 +53,7 @@ confusion matrices and calibration. `graphmix reproduce SPEC` trains a table or 
 def pages() -> dict[str, str]:
     """The overview and a page for each table or figure, by file name."""
     records = read_records()
-    written = {"index": overview(records)}
+    written = {"index": overview(records), CLAIMS: f"{claims_page(WRITTEN)}\n{BACK}"}
     for record in records:
         text = f"{WRITTEN}# {record.title}\n\n*{record.source}.* {record.about}\n\n"
         written[record.name] = f"{text}{KINDS[record.kind](record)}\n{BACK}"
@@ -62,7 +64,7 @@ def overview(records: list[Record]) -> str:
     """The tally of every table, the rule of the verdicts, and the choices."""
     lines = ["| table or figure | in the paper | what came out |", "|---|---|---|"]
     lines += [f"| [{record.title}]({record.name}.md) | {record.source} | {came_out(record)} |" for record in records]
-    listed = "\n".join(record.name for record in records)
+    listed = "\n".join([*(record.name for record in records), CLAIMS])
     lines += ["", f"In all {tally(records)}.", "", f"```{{toctree}}\n:hidden:\n\n{listed}\n```", ""]
     return "\n".join([HEAD, *lines, RULE])
 

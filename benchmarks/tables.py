@@ -6,9 +6,9 @@
 A block between `<!-- table: NAME -->` and `<!-- end -->` is replaced by what the function of that name returns, here
 for the README, docs/howto and docs/scale.md, in findings.py for docs/reproduction.md, in own_tables.py for
 docs/tables.md, in settings_table.py for docs/howto/hyperparameters.md, in bad_inputs_table.py for docs/threat-model.md,
-in steady_table.py for docs/design/0017-steady-graphmix.md, in wild_tables.py for docs/wild.md, the README and
-docs/index.md; the pages of docs/results/ (results_overview.py) and docs/leaderboard.md (leaderboard_page.py) are
-written whole.
+in steady_table.py for docs/design/0017-steady-graphmix.md, in recipe_tables.py for docs/design/0024-recipe.md, in
+wild_tables.py for docs/wild.md, the README and docs/index.md; the pages of docs/results/ (results_overview.py),
+docs/leaderboard.md (leaderboard_page.py) and docs/label-rates.md (label_page.py) are written whole.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from graphmix.results.names import title
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.wording import spread, spread_of
+from label_page import page as label_rates
 from leaderboard_page import page as leaderboard
 from own_tables import OWN_TABLES
 from page_tables import PAGE_TABLES
@@ -42,6 +43,7 @@ HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 RESULTS_PAGES = HERE.parent / "docs" / "results"
 LEADERBOARD_PAGE = HERE.parent / "docs" / "leaderboard.md"
+LABELS_PAGE = HERE.parent / "docs" / "label-rates.md"
 FRONT_PAGE = HERE.parent / "docs" / "index.md"
 REPRODUCTION = HERE.parent / "docs" / "reproduction.md"
 OWN_PAGE = HERE.parent / "docs" / "tables.md"
@@ -73,6 +75,7 @@ def main() -> None:
         FRONT_PAGE: render(FRONT_PAGE.read_text(), WILD_TABLES),
     }
     written[LEADERBOARD_PAGE] = leaderboard()
+    written[LABELS_PAGE] = label_rates()
     written |= {RESULTS_PAGES / name: text for name, text in pages().items()}
     for path, new in written.items():
         old = path.read_text() if path.exists() else ""

@@ -63,6 +63,7 @@ class Purpose(enum.IntEnum):
     SECOND_DROPOUT = 16
     GAME_BATCHES = 17
     GAME_NOISE = 18
+    MIXUP_LAYER = 19
     PARTS = 24
     PART_SEEDS = 25
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from graphmix import Config, fit, synthetic
 from graphmix.analysis import details, embedding, hidden_states, soft_rank
 from graphmix.analysis.details import MOST_EPOCHS, curves
-from graphmix.analysis.hidden import class_soft_ranks
+from graphmix.analysis.hidden import centroid_accuracy, class_soft_ranks, separation
 from graphmix.analysis.plane import SKETCH_POINTS
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.results.writer import to_json
@@ -127,3 +127,51 @@ def test_confusion_and_reliability_are_of_the_test_nodes(trained):
     assert sum(map(sum, summed.confusion)) == sum(summed.reliability.count) == 3 * test
     right = sum(summed.confusion[place][place] for place in range(3))
     assert right / (3 * test) == pytest.approx(run.test_accuracy.mean().item(), abs=1e-6)
+
+
+def test_separation_is_the_ratio_of_scatters():
+    rng = np.random.default_rng(0)
+    states, y = rng.normal(size=(40, 3)), np.arange(40) % 4
+    states[y == 2] += 5
+    means = np.stack([states[y == label].mean(0) for label in range(4)])
+    total = ((states - states.mean(0)) ** 2).sum()
+    within = sum(((states[y == label] - means[label]) ** 2).sum() for label in range(4))
+    # The scatter of all is the sum of the two.
+    expected = (total - within) / within
+    assert separation(torch.from_numpy(states), torch.from_numpy(y)) == pytest.approx(expected, rel=1e-9)
+    # Neither a shift nor a scale matters; nodes without a label are left out.
+    moved = torch.from_numpy(np.concatenate([7 - 3 * states, np.full((2, 3), 99.0)]))
+    labels = torch.from_numpy(np.concatenate([y, [-1, -1]]))
+    assert separation(moved, labels) == pytest.approx(expected, rel=1e-9)
+    assert np.isnan(separation(torch.ones(4, 2), torch.tensor([0, 0, 1, 1])))
+    assert np.isnan(separation(torch.full((4, 2), torch.inf), torch.tensor([0, 0, 1, 1])))
+
+
+def test_the_nearest_class_mean_is_scikit_learns():
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    states = rng.normal(size=(60, 4)) + 0.8 * y[:, None]
+    train = np.zeros(60, dtype=bool)
+    train[:15] = True
+    oracle = neighbors.NearestCentroid().fit(states[train], y[train]).score(states[~train], y[~train])
+    given = (torch.from_numpy(part) for part in (states, y, train, ~train))
+    assert centroid_accuracy(*given) == pytest.approx(oracle)
+    # A class without a training node is never predicted.
+    hidden, labels = torch.tensor([[0.0], [5.0], [0.1], [2.0]]), torch.tensor([0, 2, 0, 1])
+    first, rest = torch.tensor([True, True, False, False]), torch.tensor([False, False, True, True])
+    assert centroid_accuracy(hidden, labels, first, rest) == 0.5
+
+
+def test_measures_of_every_trial(trained):
+    run, graph, split = trained
+    assert details(run, graph, split).measured is None
+    summed = details(run, graph, split, ("separation", "training", "memory"))
+    assert set(summed.measured) == {"train_loss", "separation", "centroid_accuracy"}
+    for trial in range(3):
+        states, test = hidden_states(run, graph, trial), split.test[0]
+        assert summed.measured["separation"][trial] == pytest.approx(separation(states[test], graph.y[test]), abs=1e-4)
+        accuracy = 100 * centroid_accuracy(states, graph.y, split.train[0], test)
+        assert summed.measured["centroid_accuracy"][trial] == pytest.approx(accuracy, abs=1e-4)
+        assert summed.measured["train_loss"][trial] == pytest.approx(run.history.train_loss[trial, -1].item(), abs=1e-5)
+    assert summed.memory_estimate > 4 * sum(weight[0].numel() for weight in run.weights.values())

@@ -7,6 +7,8 @@ from rich.console import Console
 
 from command_line import graphmix, refused
 from graphmix.cli import screen
+from graphmix.training import Progress
+from graphmix.training.history import Best
 from small_tables import fit_tables, pairs, rows, write_edges
 
 EVIL = "\x1b]0;owned\x07[/red] :smile: \x9b2J\r\u202e"
@@ -74,6 +76,19 @@ def test_a_bar_shows_names_as_they_are(shown, monkeypatch):
     text = shown()
     assert "[bold]\\x1b]0;owned\\x07[/red]" in text
     assert "\x07" not in text
+
+
+@pytest.mark.parametrize(("val", "said"), [(0.5, "epoch 2/2 · 50.0 %"), (float("nan"), "epoch 2/2 0:00")])
+def test_a_bar_shows_validation_accuracy_where_there_is_one(shown, monkeypatch, val, said):
+    monkeypatch.setattr(type(screen.errors), "is_terminal", property(lambda self: True))
+    best = Best.none(1)
+    best.val.fill_(val)
+    with screen.Bar("graphmix", 1, 2) as bar:
+        bar.watch(Progress(todo=1, first=0, trials=1, epoch=2, best=best))
+        bar._progress.refresh()
+    text = shown()
+    assert said in text
+    assert "nan" not in text
 
 
 def test_a_fit_whose_labels_ids_and_columns_are_hostile(tmp_path):

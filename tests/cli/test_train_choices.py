@@ -53,6 +53,7 @@ def train(*arguments, cwd, **environment):
         ["--alpha", "0", "--gamma", "0"],
         ["--batch-nodes", "50", "--batch-fanout", "3"],
         ["--batch-nodes", "40", "--method", "graphmix-steady", "--backbone", "gpr"],
+        ["--split", "3-per-class-no-validation", "--select-by", "last"],
         ["--select-by", "macro-f1", "--class-weight", "balanced", "--target-weight", "balanced"],
     ],
     ids=lambda choices: " ".join(choices),
@@ -255,3 +256,15 @@ def test_a_fanout_without_mini_batches_is_warned_of(tmp_path):
     )
     assert result.returncode == 0
     assert "--batch-fanout has no effect" in result.stderr
+
+
+def test_a_split_without_validation_nodes_needs_the_last_epoch(tmp_path):
+    arguments = ("train", "synthetic", "--split", "1-per-class-no-validation", *QUICK, "--method", "supervised")
+    result = graphmix(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--select-by last" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    kept = graphmix(*arguments, "--select-by", "last", "--ties", "last", cwd=tmp_path)
+    assert kept.returncode == 0
+    assert "--ties has no effect with the last epoch selected" in kept.stderr
+    assert "nan" not in kept.stdout + kept.stderr

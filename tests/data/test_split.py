@@ -107,6 +107,17 @@ def test_to_moves_all_masks():
     assert torch.equal(split.test, three_trials()["test"])
 
 
+def test_there_may_be_no_validation_nodes_at_all(tmp_path):
+    masks = three_trials()
+    split = Split(**(masks | {"val": torch.zeros_like(masks["val"])}))
+    assert (split.has_validation, Split(**masks).has_validation) == (False, True)
+    Split(**masks).require_validation()
+    with pytest.raises(DataError, match="trial 0 has no validation nodes"):
+        split.require_validation()
+    split.save(tmp_path / "none.npz")
+    assert not Split.load(tmp_path / "none.npz").has_validation
+
+
 def wrong_splits():
     masks = three_trials()
     no_train, no_val, overlap = masks["train"].clone(), masks["val"].clone(), masks["test"].clone()

@@ -50,6 +50,25 @@ def test_so_many_per_class(labels):
         assert per_class(graph, split.test[trial]) == [size - 2 * labels for size in (24, 60, 25)]
 
 
+@pytest.mark.parametrize(("validation", "val"), [("no", 0), ("1", 1), ("40", 40), ("100", 100)])
+def test_so_many_per_class_with_validation_nodes_of_any_class(validation, val):
+    graph = labeled(24, 60, 25, unknown=3)
+    split = make_split(f"3-per-class-{validation}-validation", graph, seeds=range(3))
+    for trial in range(3):
+        assert per_class(graph, split.train[trial]) == [3] * 3
+        assert int(split.val[trial].sum()) == val
+        assert torch.equal((split.train | split.val | split.test)[trial], graph.y >= 0)
+    # The training nodes do not depend on the validation nodes.
+    assert torch.equal(split.train, make_split("3-per-class", graph, seeds=range(3)).train)
+
+
+def test_validation_nodes_of_any_class_are_drawn_in_proportion():
+    graph = labeled(30, 60, 30)
+    many = make_split("10-per-class-45-validation", graph, seeds=range(300))
+    shares = torch.tensor(per_class(graph, many.val.nonzero()[:, 1])) / 300
+    assert shares.tolist() == pytest.approx([10, 25, 10], abs=0.5)
+
+
 @pytest.mark.parametrize(("share", "train"), [("2", 16), ("2.5", 20), ("10", 80)])
 def test_a_share_of_the_labels_has_all_classes(share, train):
     graph = labeled(400, 300, 100)
@@ -214,6 +233,10 @@ WRONG = [
         "`split` must be one of public, random, balanced, .*, not '0-per-class'",
     ),
     ("per-class", labeled(5, 5), {}, "`split` must be one of .*, not 'per-class'"),
+    ("0-per-class-no-validation", labeled(5, 5), {}, "`split` must be one of .*, not '0-per-class-no-validation'"),
+    ("1-per-class-0-validation", labeled(5, 5), {}, "`split` must be one of .*, not '1-per-class-0-validation'"),
+    ("1-per-class-9-validation", labeled(5, 5), {}, "1-per-class-9-validation of toy leaves 8 nodes to select by"),
+    ("6-per-class-no-validation", labeled(9, 5), {}, "class 1 of toy has 5 labeled nodes, but the .* needs 6"),
     ("0-percent", labeled(5, 5), {}, "`split` must be one of .*, not '0-percent'"),
     ("100-percent", labeled(5, 5), {}, "`split` must be one of .*, not '100-percent'"),
     ("1-percent", labeled(50, 50), {}, "has 1 training and 9 validation nodes of 100 labeled ones, .* 2 classes"),

@@ -99,7 +99,16 @@ def data_numbers() -> dict[str, Callable[[], Numbers]]:
         "weighted": lambda: graph_numbers(*weighted()),
         "binarised": lambda: {"features": size(binarise(small()[0].x).to_dense())},
         **{
-            f"split {rule}": partial(split_numbers, rule) for rule in ("random", "balanced", "benchmark", "5-per-class")
+            f"split {rule}": partial(split_numbers, rule)
+            for rule in (
+                "random",
+                "balanced",
+                "benchmark",
+                "5-per-class",
+                "5-per-class-30-validation",
+                "5-per-class-no-validation",
+                "2.5-percent",
+            )
         },
     }
 
@@ -148,6 +157,12 @@ def training_numbers() -> dict[str, Callable[[], Numbers]]:
         "balanced targets": partial(run, target_weight="balanced", gamma=3.0),
         "a part of the unlabeled": partial(run, unlabeled=7, lambda_per="batch"),
         "edge weights": partial(run, data=weighted),
+        "the last epoch": partial(run, select_by="last"),
+        "mixed at the input": partial(run, mixup_layer="input"),
+        "mixed at a random layer": partial(run, mixup_layer="random"),
+        "taught by the FCN": partial(run, teacher="fcn"),
+        "taught by an average": partial(run, teacher="fcn-average", teacher_decay=0.5),
+        "targets for the GNN": partial(run, gnn_targets="fcn"),
     }
     return cases
 
@@ -176,6 +191,13 @@ def measured() -> Numbers:
     return {"soft_rank": summed["soft_rank"], "shape": shape, **exact}
 
 
+def separated() -> Numbers:
+    """How far hidden states of classes are apart, and how well labels are fitted."""
+    graph, split = small()
+    trained = fit(graph, split, config(), device="cpu")
+    return to_json(details(trained, graph, split, ("separation", "training")))["measured"]
+
+
 def bound_terms() -> Numbers:
     """The theorem's terms at two points of a grid."""
     graph, _ = small()
@@ -200,7 +222,7 @@ CASES: dict[str, dict[str, Callable[[], Numbers]]] = {
     "data": data_numbers(),
     "training": training_numbers(),
     "baselines": baseline_numbers(),
-    "measures": {"of a run": measured},
+    "measures": {"of a run": measured, "separation": separated},
     "bound": {"two points": bound_terms},
 }
 

@@ -94,3 +94,34 @@ def test_batch_norm_needs_random_propagation():
     assert BACKBONES["grand"] is Grand
     with pytest.raises(ConfigError, match="`batch_norm`"):
         Config(backbone="grand", method="graphmix", batch_norm=True)
+
+
+def test_dropout_of_the_features_comes_before_they_are_propagated():
+    model, graph = setup(sparse=False, hidden_dropout=0.0, input_dropout_at="features")
+    x, spread = dense(graph)
+    noise, same = (Streams.from_seeds(range(2)).copies(0, 3).at(Purpose.RANDOM_PROPAGATION, 4) for _ in range(2))
+    entries = unpack(same.keep(30, 0.5).words, 30).view(-1, 6, 5) * 2
+    nodes = unpack(same.keep(6, 0.5).words, 6)
+    means = spread @ (nodes[..., None] * x * entries)
+    weight, bias = (model.weights[name].repeat_interleave(3, dim=0) for name in ("conv1.weight", "conv1.bias"))
+    assert_close(model.encode(graph.x, graph, noise), (means @ weight + bias).relu())
+
+
+@pytest.mark.parametrize("at", ["propagated", "features"])
+def test_learned_hops_weigh_the_powers(at):
+    model, graph = setup(hop_weights="learned", hidden_dropout=0.0, input_dropout_at=at)
+    start = model(graph.x, graph)
+    assert_close(start, setup()[0](graph.x, graph))
+    hops = torch.tensor([[0.1, 0.4, -0.2, 0.3], [0.5, 0.0, 0.2, 0.1]])
+    model.weights["hops"].data.copy_(hops)
+    x = graph.x.to_dense()
+    powers = torch.stack([torch.linalg.matrix_power(graph.propagation.to_dense(), k) for k in range(4)])
+    spread = torch.einsum("tk,kij->tij", hops, powers)
+    weight, bias = model.weights["conv1.weight"], model.weights["conv1.bias"]
+    assert_close(model.encode(graph.x, graph), (0.5 * spread @ x @ weight + bias).relu())
+    null = (hops.sum(1)[:, None, None] * x @ weight + bias).relu()
+    assert_close(model.encode(graph.x, graph.null()), null)
+    noise = Streams.from_seeds(range(2)).copies(0, 3).at(Purpose.RANDOM_PROPAGATION, 4)
+    (gradient,) = torch.autograd.grad(model(graph.x, graph, noise).square().sum(), model.weights["hops"])
+    assert gradient.abs().min() > 0
+    assert (model.decay_of("hops", 0.1), model.decay_of("conv1.weight", 0.1)) == (0.0, 0.1)

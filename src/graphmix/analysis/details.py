@@ -6,15 +6,17 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from graphmix.analysis.hidden import class_soft_ranks, each_hidden, embedding
+from graphmix.analysis.hidden import centroid_accuracy, class_soft_ranks, each_hidden, embedding, separation
 from graphmix.analysis.plane import SKETCH_POINTS, sketch
 from graphmix.data import Graph, Split
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.results.details import Curve, Curves, Details, Embedding
 from graphmix.results.schema import Shares
 from graphmix.training import Fit
+from graphmix.training.devices import bytes_per_trial
 
 MOST_EPOCHS = 120
+SEPARATIONS = ("separation", "centroid_accuracy")
 _BAND = (0.1, 0.9)
 
 
@@ -23,7 +25,9 @@ def details(
 ) -> Details:
     """Summarise a fit: curves, confusion, reliability, and the given measures, computed on the device.
 
-    These are "soft-rank", and "embedding" or the faster "sketch": a picture of the hidden states, of fewer nodes.
+    These are "soft-rank", "separation" (of test nodes' hidden states), "training" (how well the labels are fitted),
+    "memory" (the engine's estimate), and "embedding" or the faster "sketch": a picture of the hidden states, of fewer
+    nodes.
     """
     return Details(
         classes=tuple(graph.class_names or map(str, range(graph.num_classes))),
@@ -32,6 +36,8 @@ def details(
         reliability=reliability_diagram(fit.reliability),
         embedding=_cloud(fit, graph, split, measures, device),
         soft_rank=_soft_ranks(fit, graph, device) if "soft-rank" in measures else None,
+        measured=_measured(fit, graph, split, measures, device) or None,
+        memory_estimate=bytes_per_trial(graph, fit.config) if "memory" in measures else None,
     )
 
 
@@ -62,6 +68,22 @@ def _soft_ranks(fit: Fit, graph: Graph, device: torch.device | str) -> tuple[Sha
     y = graph.y.cpu()
     hidden = each_hidden(fit, graph, range(len(fit.trials)), device)
     return tuple(tuple(class_soft_ranks(states, y, graph.num_classes)) for states in hidden)
+
+
+def _measured(
+    fit: Fit, graph: Graph, split: Split, measures: Collection[str], device: torch.device | str
+) -> dict[str, Shares]:
+    found: dict[str, Shares] = {}
+    if "training" in measures:
+        found["train_loss"] = _finite(fit.history.train_loss[:, -1], 6)
+    if "separation" not in measures:
+        return found
+    y, pairs = graph.y.cpu(), []
+    for trial, states in enumerate(each_hidden(fit, graph, range(len(fit.trials)), device)):
+        train, test = (mask[fit.trials[trial] % split.num_splits].cpu() for mask in (split.train, split.test))
+        pairs.append([separation(states[test], y[test]), 100 * centroid_accuracy(states, y, train, test)])
+    columns = torch.tensor(pairs, dtype=torch.float64).T
+    return found | {name: _finite(column, 4) for name, column in zip(SEPARATIONS, columns, strict=True)}
 
 
 def _band(values: Tensor, digits: int) -> Curve:

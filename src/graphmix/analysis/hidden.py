@@ -67,6 +67,47 @@ def class_soft_ranks(hidden: Tensor, y: Tensor, classes: int) -> list[float | No
     return [None if rank != rank else round(rank, 4) for rank in ranks]
 
 
+def separation(hidden: Tensor, y: Tensor) -> float:
+    """How far classes are apart: the scatter of class means over the scatter within classes, by true labels `[nodes]`.
+
+    tr(S_between) / tr(S_within): the squared distances of the class means from the mean, each counted once per node,
+    over the squared distances of the nodes from their class means. Nodes with an unknown label, -1, are left out. NaN
+    if no state differs from its class mean, or one is not finite.
+
+    Example:
+        >>> separation(torch.tensor([[0.0], [2.0], [10.0], [12.0]]), torch.tensor([0, 0, 1, 1]))
+        25.0
+    """
+    known = y >= 0
+    states, labels = hidden[known].double(), y[known]
+    if not len(states) or not states.isfinite().all():
+        return math.nan
+    nearest = class_means(states, labels)[labels]
+    within = (states - nearest).square().sum()
+    between = (nearest - states.mean(dim=0)).square().sum()
+    return (between / within).item() if within > 0 else math.nan
+
+
+def centroid_accuracy(hidden: Tensor, y: Tensor, train: Tensor, test: Tensor) -> float:
+    """Share of test nodes nearest to their own class's mean over the training nodes; masks are bool `[nodes]`.
+
+    A class without a training node is never predicted. NaN without test nodes, or if a state is not finite.
+    """
+    if not test.any() or not train.any() or not hidden.isfinite().all():
+        return math.nan
+    means = class_means(hidden[train].double(), y[train])
+    means[torch.bincount(y[train], minlength=len(means)) == 0] = math.inf
+    predicted = torch.cdist(hidden[test].double(), means).nan_to_num(math.inf, math.inf).argmin(dim=1)
+    return (predicted == y[test]).double().mean().item()
+
+
+def class_means(states: Tensor, labels: Tensor) -> Tensor:
+    """Mean of every class's states `[nodes, width]`, by labels `[nodes]`: `[classes, width]`, 0 for an empty class."""
+    classes = int(labels.max()) + 1
+    total = states.new_zeros(classes, states.shape[1]).index_add_(0, labels, states)
+    return total / torch.bincount(labels, minlength=classes).clamp_min(1)[:, None]
+
+
 def embedding(
     fit: Fit,
     graph: Graph,

@@ -33,6 +33,8 @@ BASELINES: dict[str, Callable[[Graph, Split, Sequence[int], Watch | None], Tenso
     "logistic-regression": logistic_regression,
     "random-forest": random_forest,
 }
+# Those that choose something by validation nodes.
+SELECTED = ("manireg", "ica", "semiemb", "planetoid", "planetoid-inductive")
 # Those that train networks, on any device. The others run on the CPU.
 TRAINED = ("semiemb", "planetoid", "planetoid-inductive")
 
@@ -53,6 +55,8 @@ def judge(
             f"the split has masks for {split.num_splits} trials, but `trials` is {trials}; make them equal"
         )
     split.check(graph)
+    if name in SELECTED:
+        split.require_validation()
     place = choose_device(device if name in TRAINED else "cpu")
     started = time.perf_counter()
     predictions = BASELINES[name](graph.to(place), split, range(seed, seed + trials), watch)

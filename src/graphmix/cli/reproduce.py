@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from graphmix.cli.board import Board, verdict_tables
+from graphmix.cli.board import Board, claim_table, verdict_tables
 from graphmix.cli.busy import busy
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
@@ -52,7 +52,10 @@ def reproduce(
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Compute tables and figures of the paper again; each number gets a verdict: reproduced, higher or lower."""
+    """Compute tables and figures of the paper again; each number gets a verdict: reproduced, higher or lower.
+
+    Specs named claim-… try what the paper says in passing, and end with a verdict on it.
+    """
     if list_specs:
         output.print(_listing())
         return
@@ -80,6 +83,8 @@ def reproduce(
     for record in records:
         if record.kind in ("table", "selection"):
             output.print(*verdict_tables(record), sep="\n")
+        if record.claim is not None and record.claim.findings:
+            output.print(Text(record.claim.says), claim_table(record, record.claim), sep="\n")
     tell(tally(records))
     if any(cell.short for each in specs for cell in plan(each, asked)):
         tell(f"Trained for {epochs} epochs, which is not the paper's number: no verdicts.")

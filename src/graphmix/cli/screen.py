@@ -79,10 +79,12 @@ class Bar:
         last = step.first + step.trials
         batch = f"trial {last}" if step.trials == 1 else f"trials {step.first + 1}-{last}"
         val = 100 * step.best.val.mean().item()
+        # There may be no validation nodes.
+        known = val == val
         epoch = f"epoch {step.epoch:,}/{self._epochs:,}"
         # A narrow screen has no room for the trials; the time left is always shown.
-        wide = f"{batch} of {self._trials} · {epoch} · validation {val:.1f} %"
-        state = wide if errors.width >= _WIDE else f"{epoch} · {val:.1f} %"
+        wide = f"{batch} of {self._trials} · {epoch}" + f" · validation {val:.1f} %" * known
+        state = wide if errors.width >= _WIDE else epoch + f" · {val:.1f} %" * known
         done, total = sum(self._done.values()), step.todo * self._epochs
         self._progress.update(self._task, completed=done, total=total, state=state)
 

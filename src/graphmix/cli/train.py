@@ -49,7 +49,9 @@ def train(
     split: Annotated[
         str | None,
         option(
-            "public, random, balanced, benchmark, 5-per-class, …, or a saved one (default: the dataset's usual).", DATA
+            "public, random, balanced, benchmark, 5-per-class, 1-per-class-500-validation, 1-per-class-no-validation, "
+            "0.5-percent, …, or a saved one (default: the dataset's usual).",
+            DATA,
         ),
     ] = None,
     splits: Annotated[

@@ -26,7 +26,7 @@ class Split:
 
     Attributes:
         train: bool `[splits, nodes]`; splits is 1, shared by all trials, or one per trial.
-        val: bool `[splits, nodes]`.
+        val: bool `[splits, nodes]`; may be empty in all splits if nothing is selected by it.
         test: bool `[splits, nodes]`; may be empty if there are no test labels.
         name: the name in results, for example "public".
         seeds: the seed of each split, if it was drawn at random (`make_split`).
@@ -54,10 +54,9 @@ class Split:
             raise DataError(f"the masks of a split must have one shape, but they are {shapes}")
         if self.seeds is not None and len(self.seeds) != self.num_splits:
             raise DataError(f"there are {self.num_splits} splits, but {len(self.seeds)} seeds")
-        for role in ("training", "validation"):
-            empty = (~roles[role].any(dim=1)).nonzero()
-            if len(empty):
-                raise DataError(f"{self._owner(int(empty[0]))} has no {role} nodes")
+        self._require("training", self.train)
+        if self.has_validation:
+            self.require_validation()
         for first, second in combinations(roles, 2):
             both = (roles[first] & roles[second]).nonzero()
             if len(both):
@@ -141,6 +140,15 @@ class Split:
         """All nodes except the training nodes: bool `[splits, nodes]`."""
         return ~self.train
 
+    @property
+    def has_validation(self) -> bool:
+        """Whether there are validation nodes."""
+        return bool(self.val.any())
+
+    def require_validation(self) -> None:
+        """Raise a `DataError` unless every split has validation nodes."""
+        self._require("validation", self.val)
+
     def check(self, graph: Graph) -> None:
         """Raise a `DataError` unless this split fits the graph and has a label for every node it uses."""
         nodes = self.train.shape[1]
@@ -155,6 +163,11 @@ class Split:
     def to(self, device: torch.device | str) -> "Split":
         """Move to a device."""
         return replace(self, train=self.train.to(device), val=self.val.to(device), test=self.test.to(device))
+
+    def _require(self, role: str, mask: Tensor) -> None:
+        empty = (~mask.any(dim=1)).nonzero()
+        if len(empty):
+            raise DataError(f"{self._owner(int(empty[0]))} has no {role} nodes")
 
     def _owner(self, trial: int) -> str:
         return "the split" if self.num_splits == 1 else f"trial {trial}"

@@ -24,6 +24,7 @@ from graphmix.data.split_names import (
     RANDOM,
     Sizes,
     check_split_name,
+    per_class_of,
     share_of,
 )
 from graphmix.errors import DataError
@@ -61,6 +62,8 @@ def make_split(
     `random`: nodes drawn at random, as many as in the public split or as `sizes` says.
     `balanced`: the same, but equally many training nodes of each class.
     `5-per-class`, `10-per-class`, …: K nodes of each class to train on, K to select by, all others to test on.
+    `5-per-class-500-validation`, `5-per-class-no-validation`, …: the training nodes of `5-per-class`, 500 or no others,
+        of any class, to select by, and all others to test on.
     `0.5-percent`, `1-percent`, …: that share of the labeled nodes to train on, all classes among them, a tenth of the
         others to select by, and all others to test on, as Lee et al. (GraFN, 2022) draw them.
     `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
@@ -105,8 +108,11 @@ def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
 
 
 def _masks(name: str, graph: Graph, quotas: Quotas, seed: int) -> tuple[NDArray[np.bool_], ...]:
-    if name == BALANCED:
-        return _draw_balanced(quotas, _random_keys(name, seed, 2 * graph.num_nodes))
+    each, val = per_class_of(name)
+    if name == BALANCED or val is not None:
+        # The first half of the keys is that of K-per-class, whatever the number of validation nodes.
+        rule = name if name == BALANCED else f"{each}-per-class"
+        return _draw_balanced(quotas, _random_keys(rule, seed, 2 * graph.num_nodes))
     if share_of(name):
         return _draw_with_all_classes(name, graph, quotas, seed)
     return _draw(quotas, _random_keys(name, seed, graph.num_nodes))
@@ -150,9 +156,18 @@ def _benchmark(graph: Graph, sizes: Sizes | None) -> Quotas:
 
 
 def _per_class(name: str, graph: Graph) -> Quotas:
-    """The rule for very few labels (the paper's appendix)."""
-    each = np.full(graph.num_classes, int(name.partition("-")[0]))
-    return _rest_to_test(name, graph, each, each)
+    """The rule for very few labels (the paper's appendix), or the same with validation nodes of any class."""
+    number, val = per_class_of(name)
+    each = np.full(graph.num_classes, number)
+    if val is None:
+        return _rest_to_test(name, graph, each, each)
+    quotas = _rest_to_test(name, graph, each, np.zeros_like(each))
+    left = int(quotas.test.sum())
+    if val > left:
+        raise DataError(
+            f"the split {name} of {graph.name} leaves {left} nodes to select by and test on; choose another split"
+        )
+    return quotas._replace(val=np.array([val]), test=np.array([left - val]))
 
 
 def _percent(name: str, graph: Graph) -> Quotas:

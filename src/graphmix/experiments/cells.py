@@ -169,7 +169,7 @@ def _cells(spec: Spec, row: Row, column: Column, asked: Asked) -> list[Cell]:
     baseline = METHODS[method].baseline
     chosen |= {"trials": trials, "seed": asked.seed, "method": None if baseline else method}
     cells = []
-    for reading in spec.readings[:1] if baseline else row.readings or spec.readings:
+    for reading in spec.readings[:1] if baseline else row.readings or column.readings or spec.readings:
         usual = Config.for_dataset(dataset, reading=reading, **chosen)
         cell = Cell(
             row=row.name,

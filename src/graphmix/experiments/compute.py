@@ -13,12 +13,13 @@ from graphmix.data import Dataset
 from graphmix.errors import RunError
 from graphmix.experiments.cells import Cell
 from graphmix.experiments.records import Store
-from graphmix.experiments.selection import choose, fresh, grid_cells, summary
+from graphmix.experiments.selection import choose, fresh, points_of, summary
 from graphmix.experiments.spec import Spec
 from graphmix.experiments.versions import text_of
 from graphmix.results.describe import device_name, versions
 from graphmix.results.record import Choice, Outcome, Selection
 from graphmix.results.run import RunResult
+from graphmix.results.wording import settings_text
 from graphmix.storage import runs as engine
 from graphmix.training import Progress
 from graphmix.training.devices import choose_device
@@ -84,13 +85,13 @@ class Computer:
         return kept
 
     def _selected(self, spec: Spec, cell: Cell, watch: Watch) -> Outcome:
-        points = grid_cells(cell, spec.grid)
+        points = points_of(spec, cell)
         grid = []
-        for place, point in enumerate(points):
-            part = f"α = {point.config.alpha:g}, γ = {point.config.gamma:g} ({place + 1} of {len(points)})"
-            grid.append(summary(point, _run(self._trained(point, watch, part))))
+        for place, (settings, point) in enumerate(points):
+            part = f"{settings_text(settings)} ({place + 1} of {len(points)})"
+            grid.append(summary(point, _run(self._trained(point, watch, part)), settings if spec.search else None))
         chosen = choose(grid)
-        final = self._trained(fresh(cell, chosen), watch, "the chosen point, fresh seeds")
+        final = self._trained(fresh(spec, cell, chosen), watch, "the chosen point, fresh seeds")
         column = next(column for column in spec.columns if column.name == cell.column)
         theirs = column.paper_chosen
         paper = None if theirs is None else Choice(theirs["alpha"], theirs["gamma"])

@@ -11,6 +11,7 @@ from graphmix.training.methods import METHODS
 
 # A run that differs in one of these is a variant, for which the paper has no number.
 _USUAL = {"optimisation": "alternate", "predictor": "auto", "class_weight": "none", "target_weight": "none"}
+_USUAL |= {"mixup_layer": "hidden", "teacher": "gnn", "gnn_targets": "none"}
 
 _Place = tuple[str, str, str | None, str, bool, bool]
 

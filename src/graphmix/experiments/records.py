@@ -12,10 +12,12 @@ from typing import Any, cast
 
 from graphmix.errors import RunError
 from graphmix.experiments.cells import Asked, Cell, names_place
-from graphmix.experiments.spec import Spec
+from graphmix.experiments.claims import judge_claim
+from graphmix.experiments.spec import Spec, load_spec
 from graphmix.experiments.verdict import judge_trials
 from graphmix.experiments.versions import COMPUTED, text_of
 from graphmix.results import formats
+from graphmix.results.claim import Claim
 from graphmix.results.reader import read_file
 from graphmix.results.record import (
     NOTHING,
@@ -131,11 +133,15 @@ def assemble(
         command=command or _command(spec, asked, entries),
         made={"code": text_of(COMPUTED), "commit": commit},
         cells=tuple(entries),
+        # With other epochs a claim is not tried as the spec says.
+        claim=_unjudged(judge_claim(spec, entries), judged=asked.epochs is None),
     )
 
 
 def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], CellResult]:
     """Return the tried cells of a spec's record, by row, column and reading; empty if there is no record.
+
+    A spec that has the cells of another one also takes those of its record.
 
     Args:
         folder: the results folder.
@@ -144,16 +150,17 @@ def read_cells(folder: Path, spec: Spec) -> dict[tuple[str, str, str | None], Ce
     Raises:
         RunError: the record is damaged, or something else: it is not replaced.
     """
+    shared = {} if not spec.cells_of else read_cells(folder, load_spec(spec.cells_of))
     path = folder / f"{spec.name}.json"
     if not path.exists():
-        return {}
+        return shared
     try:
         record = read_file(Record, path, formats.RECORD)
     except RunError as error:
         raise RunError(
             f"{error}; move or delete the file (cells are stored separately), or choose another `out`"
         ) from error
-    return {cell.place: cell for cell in record.cells if cell.status in ("done", "failed", "unavailable")}
+    return shared | {cell.place: cell for cell in record.cells if cell.status in ("done", "failed", "unavailable")}
 
 
 def kept(spec: Spec, cell: Cell, before: CellResult) -> CellResult | None:
@@ -195,6 +202,10 @@ def source_commit() -> str | None:
     return head.stdout.strip() + ("-dirty" if changed.stdout.strip() else "")
 
 
+def _unjudged(claim: Claim | None, *, judged: bool) -> Claim | None:
+    return claim if claim is None or judged else Claim(says=claim.says, word="undecided")
+
+
 def _line(value: Outcome | CellResult) -> str:
     return json.dumps(to_json(value), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
@@ -214,7 +225,8 @@ def _same_settings(spec: Spec, cell: Cell, before: Outcome) -> bool:
     # A hyperparameter that was added later had its default.
     held = {name: getattr(Config, name) for name in ADDED} | settings
     free = {"trials", "seed", "splits", "measures", "grid"}
-    free |= {"alpha", "gamma"} if spec.kind == "selection" else set()
+    if spec.kind == "selection":
+        free |= {"alpha", "gamma"} if spec.search is None else set(spec.search.values)
     return all(held.get(name) == value for name, value in cell.definition.items() if name not in free)
 
 

@@ -1,19 +1,26 @@
-"""Hyperparameter selection as in the paper: a grid over α and γ, and a choice by the validation score alone."""
+"""Hyperparameter selection: the paper's grid over α and γ, or a search with a budget; a choice by validation alone."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from graphmix import data
-from graphmix.errors import RunError
+from graphmix.data.split_names import per_class_of
+from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Cell
-from graphmix.experiments.spec import EACH, Column, Row, Spec
+from graphmix.experiments.spec import EACH, Column, Row, Search, Spec
 from graphmix.results.names import title
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.run import RunResult
 from graphmix.training import Config
+
+# Seeds of a search begin this far above those of the run of its choice.
+SEARCH_SEEDS = 1_000_000
 
 
 def search_spec(
@@ -38,8 +45,10 @@ def search_spec(
         trials: trials at each point, and of the chosen one.
 
     Raises:
-        ConfigError: the backbone or the reading does not exist.
+        ConfigError: the backbone or the reading does not exist, or the split has no validation nodes.
     """
+    if split is not None and per_class_of(split)[1] == 0:
+        raise ConfigError(f"a search needs validation nodes, but the split {split} has none; choose another `split`")
     info = data.DATASETS.get(dataset)
     usual, name = Config.for_dataset(dataset, reading=reading, backbone=backbone), title("graphmix", backbone)
     return Spec(
@@ -63,10 +72,32 @@ def search_spec(
     )
 
 
-def grid_cells(cell: Cell, grid: Mapping[str, Sequence[float]]) -> list[Cell]:
-    """Return the cell at each point of the grid; only scores are computed there."""
+def points_of(spec: Spec, cell: Cell) -> list[tuple[dict[str, Any], Cell]]:
+    """Return what a search of a cell tries: the hyperparameters that a point sets, and its cell without measures."""
     plain = replace(cell, measures=())
-    return [plain.with_settings(alpha=alpha, gamma=gamma) for alpha, gamma in product(grid["alphas"], grid["gammas"])]
+    if spec.search is None:
+        pairs = product(spec.grid["alphas"], spec.grid["gammas"])
+        points = [{"alpha": alpha, "gamma": gamma} for alpha, gamma in pairs]
+        return [(settings, plain.with_settings(**settings)) for settings in points]
+    trials = min(spec.search.trials, cell.config.trials)
+    # Seeds and drawn splits that the final run does not use.
+    plain = replace(plain, splits=min(cell.splits, trials), first_split=cell.first_split + cell.splits)
+    plain = plain.with_settings(trials=trials, seed=cell.config.seed + SEARCH_SEEDS)
+    points = draw_points(spec.search, {name: getattr(cell.config, name) for name in spec.search.values})
+    return [(settings, plain.with_settings(**settings)) for settings in points]
+
+
+def draw_points(search: Search, start: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the points of a search: the start, then different ones drawn at random; all of them if there are fewer."""
+    drawn = random.Random(search.seed)
+    inside = all(start[name] in options for name, options in search.values.items())
+    size = prod(map(len, search.values.values())) + (not inside)
+    points = [dict(start)]
+    while len(points) < min(search.points, size):
+        # Of this generator only `random` gives the same numbers with every version of Python.
+        point = {name: options[int(drawn.random() * len(options))] for name, options in search.values.items()}
+        points += [point] if point not in points else []
+    return points
 
 
 def choose(points: Sequence[GridPoint]) -> Choice:
@@ -75,24 +106,29 @@ def choose(points: Sequence[GridPoint]) -> Choice:
     The score is what epochs are selected by: accuracy, or macro F1 for links.
     """
     best = max(points, key=lambda point: point.val_score_mean or 0.0)
-    return Choice(best.alpha, best.gamma)
+    return Choice(best.alpha, best.gamma, best.settings)
 
 
-def fresh(cell: Cell, chosen: Choice) -> Cell:
+def fresh(spec: Spec, cell: Cell, chosen: Choice) -> Cell:
     """Return the cell at the chosen point, with seeds and drawn splits that the search did not use."""
+    if spec.search is not None:
+        return cell.with_settings(**(chosen.settings or {}))
     unseen = replace(cell, first_split=cell.first_split + cell.splits)
     return unseen.with_settings(alpha=chosen.alpha, gamma=chosen.gamma, seed=cell.config.seed + cell.config.trials)
 
 
-def summary(point: Cell, run: RunResult) -> GridPoint:
-    """Return what a record holds of a point of the grid: α, γ and validation scores."""
+def summary(point: Cell, run: RunResult, settings: dict[str, Any] | None = None) -> GridPoint:
+    """Return what a record holds of a point: α, γ, what a search set there, and validation scores."""
     val = run.val_accuracy
-    scores = [score for score in run.val_score or () if score is not None]
+    # The score of the loss is exp(-loss), which says little of how many predictions are right.
+    held = None if val is None else val.values if point.config.select_by == "loss" else run.val_score
+    scores = [score for score in held or () if score is not None]
     if val is None or len(scores) < run.trials:
         raise RunError(f"the run at α = {point.config.alpha:g}, γ = {point.config.gamma:g} has no validation scores")
     return GridPoint(
         alpha=point.config.alpha,
         gamma=point.config.gamma,
+        settings=settings,
         trials=point.config.trials,
         val_score_mean=round(fmean(scores), 4),
         val_accuracy_mean=val.mean,

@@ -9,26 +9,32 @@ from typing import Any
 
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
+from graphmix.results.claim import EXPECTED, Comparison
+from graphmix.results.claim_wording import QUANTITIES
 from graphmix.results.names import METRICS
 from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
+from graphmix.training.settings import check_value
 
 CHARTS = ("embedding", "soft-rank", "curves")
-MEASURES = ("embedding", "soft-rank")
+MEASURES = ("embedding", "soft-rank", "separation", "training", "memory")
 EACH = "each"
+# What a search leaves alone: it would change what is compared, or which epochs, not how well a network learns.
+_NOT_SEARCHED = ("method", "backbone", "reading", "trials", "seed", "predictor", "select_by", "ties")
 
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: usually a dataset, with its settings."""
+    """A column: usually a dataset, with its settings, and the readings it is computed by, if not those of the spec."""
 
     name: str
     settings: Settings
     paper_chosen: Settings | None = None
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +64,23 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search with a budget, over points drawn at random; the settings of the cell are the first point.
+
+    Attributes:
+        values: the values to try, by hyperparameter.
+        points: how many points are tried, at most.
+        trials: how many trials each has, at most those of the cell.
+        seed: determines which points are drawn. With more points the first ones stay the same.
+    """
+
+    values: Mapping[str, tuple[Any, ...]]
+    points: int
+    trials: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spec:
     """A table or figure: rows, columns, settings that differ from the paper's defaults, and the paper's numbers.
 
@@ -77,6 +100,10 @@ class Spec:
         charts: what a figure shows, of `CHARTS`.
         measures: what is computed of the trained networks besides scores, of `MEASURES`.
         grid: the "alphas" and "gammas" of a search.
+        search: a search over other hyperparameters; it replaces the grid.
+        says: the claim of the paper that it tries, if any.
+        compares: what the claim says of its rows.
+        cells_of: another spec that has the same cells, whose record may hold them.
     """
 
     name: str
@@ -94,11 +121,15 @@ class Spec:
     charts: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    search: Search | None = None
+    says: str = ""
+    compares: tuple[Comparison, ...] = ()
+    cells_of: str = ""
 
     @property
     def of_paper(self) -> bool:
-        """Whether it is of the paper."""
-        return self.source != NOT_IN_PAPER
+        """Whether it is a table or figure of the paper."""
+        return self.source != NOT_IN_PAPER and not self.compares
 
     def chosen(self, row: Row, column: Column) -> dict[str, Any]:
         """Return the settings of a cell: of the spec, the column, the row, the row in that column; the last wins."""
@@ -143,12 +174,14 @@ def parse(table: dict[str, Any], name: str) -> Spec:
         rows = load_spec(table.pop("rows_of")).rows
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     grid = {key: tuple(map(float, values)) for key, values in table.get("grid", {}).items()}
+    search = _search(dict(table["search"]), name) if "search" in table else None
+    plain["compares"] = tuple(_comparison(dict(entry), name) for entry in table.get("compares", []))
     unknown = set(plain) - {each.name for each in fields(Spec)}
     _require(not unknown, name, f"there is no field {min(unknown, default='')!r}")
     missing = {each.name for each in fields(Spec)[:6]} - set(plain)
     _require(not missing, name, f"the field {min(missing, default='')!r} is missing")
-    about = " ".join(str(plain["about"]).split())
-    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "about": about}))
+    texts = {key: " ".join(str(plain.get(key, "")).split()) for key in ("about", "says")}
+    spec = Spec(**(plain | {"columns": columns, "rows": rows, "grid": grid, "search": search} | texts))
     _check(spec, name)
     return spec
 
@@ -167,9 +200,23 @@ _ORDER = (
     "joint-optimisation",
     "selection",
     "theorem",
+    # The paper's claims.
+    "claim-cost",
+    "claim-sensitivity",
+    "claim-mixup-layer",
+    "claim-co-training",
+    "claim-teacher",
+    "claim-gat-memory",
+    "claim-hidden-states",
     # Not in the paper.
     "leaderboard",
     "leaderboard-random",
+    "recipe-search",
+    "grand-search",
+    "recipe-ablation",
+    "past-grand",
+    "label-rates",
+    "few-labels",
 )
 
 
@@ -179,7 +226,35 @@ def _folder() -> Any:
 
 def _column(entry: dict[str, Any], spec: str) -> Column:
     _require("name" in entry, spec, "a column has no name")
-    return Column(name=entry.pop("name"), paper_chosen=entry.pop("paper_chosen", None), settings=entry)
+    name, chosen, readings = entry.pop("name"), entry.pop("paper_chosen", None), tuple(entry.pop("readings", ()))
+    return Column(name=name, paper_chosen=chosen, readings=readings, settings=entry)
+
+
+def _comparison(entry: dict[str, Any], spec: str) -> Comparison:
+    unknown = set(entry) - {each.name for each in fields(Comparison)}
+    _require(not unknown, spec, f"a comparison has no {min(unknown, default='')!r}")
+    _require({"row", "quantity", "expects"} <= set(entry), spec, "a comparison needs a row, a quantity and expects")
+    found = Comparison(**entry)
+    _require(found.expects in EXPECTED, spec, f"expects must be one of {', '.join(EXPECTED)}")
+    _require(found.quantity in QUANTITIES, spec, f"quantity must be one of {', '.join(QUANTITIES)}")
+    bounded = found.expects in ("at most", "at least")
+    _require(
+        bounded == (found.bound is not None), spec, "at most and at least need a bound, higher and lower have none"
+    )
+    _require(bounded or found.against is not None, spec, "higher and lower need a row to compare with")
+    return found
+
+
+def _search(entry: dict[str, Any], spec: str) -> Search:
+    values = {key: tuple(options) for key, options in entry.pop("values", {}).items()}
+    _require(set(entry) <= {"points", "trials", "seed"}, spec, "a search has values, points, trials and a seed")
+    for key, options in values.items():
+        _require(key in HYPERPARAMETERS and key not in _NOT_SEARCHED, spec, f"{key!r} cannot be searched")
+        _require(options, spec, f"the search has no values of {key!r}")
+        values[key] = tuple(check_value(key, option, HYPERPARAMETERS[key]) for option in options)
+    counts = [entry.get("points"), entry.get("trials")]
+    _require(values and all(isinstance(count, int) and count >= 1 for count in counts), spec, "a search needs a budget")
+    return Search(values=values, **entry)
 
 
 def _row(entry: dict[str, Any], trials: int | None, spec: str) -> Row:
@@ -203,11 +278,13 @@ def _check(spec: Spec, name: str) -> None:
         _require(not wrong, name, f"{min(wrong, default='')!r} must be one of {', '.join(allowed)}")
     whole = isinstance(spec.splits, int) and spec.splits >= 1
     _require(whole or spec.splits == EACH, name, f"splits must be a number or {EACH!r}")
-    axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") else set()
+    _require(spec.search is None or spec.kind == "selection", name, "only a selection has a search")
+    axes = {"alphas", "gammas"} if spec.kind in ("selection", "bound") and spec.search is None else set()
     _require(set(spec.grid) == axes, name, "a search has a grid of alphas and gammas; other kinds have none")
     for entries in (spec.rows, spec.columns):
         titles = [entry.name for entry in entries]
         _require(titles and len(titles) == len(set(titles)), name, "rows and columns need names, each once")
+    _check_claim(spec)
     for row in spec.rows:
         stray = (set(row.paper) | set(row.on)) - {column.name for column in spec.columns}
         _require(set(row.readings) <= set(spec.readings), name, f"{row.name} has a reading that the table has not")
@@ -215,6 +292,20 @@ def _check(spec: Spec, name: str) -> None:
         for column in spec.columns:
             if row.runs:
                 _check_cell(spec, row, column)
+
+
+def _check_claim(spec: Spec) -> None:
+    _require(bool(spec.says) == bool(spec.compares), spec.name, "a claim has both says and compares")
+    rows = {row.name for row in spec.rows}
+    for each in spec.compares:
+        stray = {each.row, each.against} - rows - {None}
+        _require(
+            not stray, spec.name, f"a comparison refers to {min(map(str, stray), default='')!r}, which is not a row"
+        )
+    for column in spec.columns:
+        _require(
+            set(column.readings) <= set(spec.readings), spec.name, f"{column.name} has a reading that the table has not"
+        )
 
 
 def _check_cell(spec: Spec, row: Row, column: Column) -> None:

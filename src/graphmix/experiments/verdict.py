@@ -27,12 +27,18 @@ def judge_trials(values: Sequence[float], split_seeds: Sequence[int] | None, pap
         paper: the paper's number.
         splits: number of different splits in the paper; 1 for the public split.
     """
-    if split_seeds is not None and 1 < len(set(split_seeds)) < len(values):
-        pairs = list(zip(split_seeds, values, strict=True))
-        values = [fmean(value for own, value in pairs if own == seed) for seed in dict.fromkeys(split_seeds)]
+    values = independent(values, split_seeds)
     if splits > 1 and paper.n is not None:
         paper = replace(paper, n=min(paper.n, splits))
     return judge_mean(fmean(values), stdev(values) if len(values) > 1 else None, len(values), paper)
+
+
+def independent(values: Sequence[float], split_seeds: Sequence[int] | None) -> list[float]:
+    """Return the values of trials, or the means of splits if several trials share each of several splits."""
+    if split_seeds is None or not 1 < len(set(split_seeds)) < len(values):
+        return list(values)
+    pairs = list(zip(split_seeds, values, strict=True))
+    return [fmean(value for own, value in pairs if own == seed) for seed in dict.fromkeys(split_seeds)]
 
 
 def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict:

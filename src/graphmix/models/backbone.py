@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
+from graphmix.models.mixed import Mixed
 from graphmix.models.shifted import Mapped, Shifted
 from graphmix.sparse import Chain, PickedRows, SparseMatrix, dropout, dropout_matmul, matmul, picked_dropout_matmul
 from graphmix.streams import Noise, Streams
@@ -215,13 +216,18 @@ class Backbone(abc.ABC):
         return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
-def linear(x: SparseMatrix | Tensor | Shifted | Mapped, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
+def linear(
+    x: SparseMatrix | Tensor | Shifted | Mixed | Mapped, weight: Tensor, rate: float, noise: Noise | None
+) -> Tensor:
     """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy.
 
-    A perturbation of the features is not dropped out.
+    A perturbation of the features is not dropped out. Rows are mixed after dropout, and after the product, which is the
+    same.
     """
     if isinstance(x, Mapped):
         return x.values
+    if isinstance(x, Mixed):
+        return x.mix(linear(x.x, weight, rate, noise))
     if isinstance(x, Shifted):
         return linear(x.x, weight, rate, noise) + x.shift(weight)
     if noise is None:

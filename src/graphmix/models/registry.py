@@ -133,7 +133,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         fcn_title="FCN of GRAND",
         module="graphmix.models.grand",
         class_name="Grand",
-        options=(*_DROPOUT, "hops", "node_dropout", "batch_norm"),
+        options=(*_DROPOUT, "hops", "node_dropout", "batch_norm", "input_dropout_at", "hop_weights"),
         uses_edge_weights=True,
     ),
     SGAN: NetworkInfo(

@@ -86,7 +86,8 @@ def _cell(
         drawn["classes"] = classes.setdefault(_class_names(cell, of_runs=of_runs), len(classes))
         drawn |= _pictures(cell.details, room.nodes(record), room.epochs)
     selection = cell.outcome.selection
-    if selection is not None and selection.grid:
+    # Only a grid of two axes has a picture.
+    if selection is not None and selection.grid and selection.grid[0].settings is None:
         drawn["grid"] = [
             [point.alpha, point.gamma, point.val_accuracy_mean, point.val_accuracy_std, point.trials]
             for point in selection.grid

@@ -3,7 +3,16 @@
 from typing import Any
 
 from graphmix.report.wording import explain
-from graphmix.results.record import Bound, BoundPoint, CellResult, Choice, Estimate, Record, Selection
+from graphmix.results.record import (
+    NOT_IN_PAPER,
+    Bound,
+    BoundPoint,
+    CellResult,
+    Choice,
+    Estimate,
+    Record,
+    Selection,
+)
 from graphmix.results.wording import (
     MARKS,
     MEANINGS,
@@ -13,6 +22,7 @@ from graphmix.results.wording import (
     failed_trials,
     outcome,
     points,
+    settings_text,
     spread,
     spread_of,
 )
@@ -29,7 +39,7 @@ def result_table(record: Record) -> dict[str, Any]:
     # A record of a part of a table has cells in some rows and columns only.
     held_rows = [row for row in record.rows if any(cell.row == row for cell in record.cells)]
     columns = [column for column in record.columns if any(cell.column == column for cell in record.cells)]
-    several, ranked = len(record.readings) > 1, not record.of_paper
+    several, ranked = len(record.readings) > 1, record.source == NOT_IN_PAPER
     if ranked:
         held_rows.sort(key=lambda row: -max(_means(by_place.get((row, columns[0]), []), record.metric), default=0.0))
     rows = [
@@ -102,7 +112,7 @@ def _choices(selection: Selection) -> str:
 
 
 def _choice(choice: Choice) -> str:
-    return f"α = {choice.alpha:g}, γ = {choice.gamma:g}"
+    return settings_text(choice.settings or {"alpha": choice.alpha, "gamma": choice.gamma})
 
 
 def bound_tables(record: Record) -> list[dict[str, Any]]:

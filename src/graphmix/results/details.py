@@ -79,6 +79,9 @@ class Details:
         reliability: of the test nodes, all trials.
         embedding: of the first trial.
         soft_rank: trials by classes.
+        measured: one number per trial, by name: the separation of hidden states, the accuracy in percent of the nearest
+            class mean, the training loss at the last epoch.
+        memory_estimate: the engine's estimate of the bytes of one trial in training.
     """
 
     classes: tuple[str, ...]
@@ -87,3 +90,5 @@ class Details:
     reliability: Maybe[Reliability] = None
     embedding: Maybe[Embedding] = None
     soft_rank: Maybe[tuple[Annotated[Shares, Length("classes")], ...]] = None
+    measured: Maybe[dict[str, Shares]] = None
+    memory_estimate: Maybe[Count] = None

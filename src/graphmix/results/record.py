@@ -1,9 +1,10 @@
 """What a table or figure of the paper gave: SPEC.json, its cells, and the files of single cells."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
+from graphmix.results.claim import Claim
 from graphmix.results.details import Details
 from graphmix.results.run import Fact, RunResult, Score
 from graphmix.results.schema import ABSENT, Absent, Count, Flat, Key, Length, Maybe, Shares
@@ -59,18 +60,25 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of the grid of α and γ."""
+    """A point of the grid of α and γ, or of another search: then `settings` are what it set, by name."""
 
     alpha: float
     gamma: float
+    settings: Maybe[dict[str, Any]] = None
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Validation scores at a point of the grid, in percent; `val_score` is what epochs are selected by."""
+    """Validation scores at a point, in percent.
+
+    Attributes:
+        settings: what a search set at this point, by name; None in a grid of α and γ.
+        val_score_mean: what points are compared by: what epochs are selected by, or accuracy if that is the loss.
+    """
 
     alpha: float
     gamma: float
+    settings: Maybe[dict[str, Any]] = None
     trials: Maybe[Count] = None
     val_score_mean: Maybe[float] = None
     val_accuracy_mean: float | None = None
@@ -80,7 +88,7 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class Selection:
-    """A search over the grid: every point, our choice, and the paper's where it names one."""
+    """A search: every point that was tried, our choice, and the paper's where it names one."""
 
     grid: tuple[GridPoint, ...]
     chosen: Choice | None = None
@@ -209,6 +217,7 @@ class Record:
         trials: the paper's number; a cell's own is in its run.
         command: makes this record again.
         made: versions of the numbers, and the commit.
+        claim: the claim that it is about, if any; it then repeats no number of the paper.
         cells: in the order of rows, columns, readings.
     """
 
@@ -226,12 +235,14 @@ class Record:
     readings: tuple[str, ...]
     command: str | None
     made: dict[str, Fact]
+    # Before the cells, which come last in a file.
+    claim: Maybe[Claim] = field(default=None, kw_only=True)
     cells: tuple[CellResult, ...]
 
     @property
     def of_paper(self) -> bool:
-        """Whether it is of the paper; if not, it counts in no tally of the paper's cells."""
-        return self.source != NOT_IN_PAPER
+        """Whether it is a table or figure of the paper; if not, it counts in no tally of the paper's cells."""
+        return self.source != NOT_IN_PAPER and self.claim is None
 
     def label(self, cell: CellResult) -> str:
         """What to call a cell among those of its column: its row, and its reading where there are several."""

@@ -50,6 +50,8 @@ class RunResult:
         best_epoch: the selected epoch, one per trial.
         diverged: the trials whose loss became infinite.
         threads: of the CPU; None on a GPU.
+        peak_memory: the most bytes that tensors took at once on a GPU; None on a CPU.
+        trials_at_once: how many trials they belonged to; None on a CPU.
         versions: of the programs that computed it.
 
     What a baseline or an older file does not have is None, or ABSENT where None means something.
@@ -76,6 +78,8 @@ class RunResult:
     seconds: Maybe[float] = None
     device: Maybe[str] = None
     threads: int | Absent | None = ABSENT
+    peak_memory: Maybe[Count] = None
+    trials_at_once: Maybe[Positive] = None
     versions: dict[str, Fact]
 
     @property

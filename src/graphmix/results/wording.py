@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from graphmix.results.record import CellResult, Record
 from graphmix.results.run import RunResult
@@ -29,7 +30,7 @@ MEANINGS = {
     "failed": "the run stopped with an error",
     "unavailable": "its data could not be downloaded",
     "not run": "not run yet",
-    "quoted": "quoted by the paper from the literature; not run",
+    "quoted": "quoted from the literature; not run",
 }
 COMPARED = ("reproduced", "higher", "lower", "undecided")
 
@@ -131,3 +132,15 @@ def summarise(records: Sequence[Record]) -> str:
         clauses += ["no verdicts"] if "no verdict" in counts else []
     clauses += [f"{counts[word]} {word}" for word in ("failed", "unavailable", "not run") if word in counts]
     return "; ".join(clauses)
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Hyperparameters in words, α and γ by their symbols.
+
+    Example:
+        >>> settings_text({"alpha": 1.0, "hops": 4, "hop_weights": "learned"})
+        'α = 1, hops = 4, hop_weights = learned'
+    """
+    symbols = {"alpha": "α", "gamma": "γ"}
+    shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in settings.items()}
+    return ", ".join(f"{symbols.get(name, name)} = {value}" for name, value in shown.items())

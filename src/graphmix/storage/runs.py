@@ -42,6 +42,7 @@ from graphmix.training.config import ADDED, Config
 from graphmix.training.devices import check_chunk, choose_device
 from graphmix.training.history import History
 from graphmix.training.loop import Fit, Watch, fit_batches, for_model
+from graphmix.training.memory import Peak
 from graphmix.training.task import Task
 
 # What a fit has of each trial at its best epoch; `[trials]`, and `[trials, classes]` for the last.
@@ -83,6 +84,7 @@ def train(
     folder = Path(folder)
     check_chunk(chunk)
     config = for_model(config, model)
+    peak = Peak(choose_device(device))
     task = Task.build(graph, split, config, choose_device(device))
     with _open_folder(folder, _asked(graph, split, config, model)):
         parts = [_read_part(path, config) for path in sorted((folder / PARTS).glob("trials-*.safetensors"))]
@@ -94,6 +96,9 @@ def train(
             parts.append(part)
         fit = replace(Fit.join(parts), network=model)
         results = describe(fit, graph, split, task.device)
+        if (most := peak.bytes()) is not None:
+            at_once = max(len(part.trials) for part in parts)
+            results = replace(results, peak_memory=most, trials_at_once=at_once)
         write_tensors(folder / WEIGHTS, fit.weights)
         write_tensors(folder / CURVES, _curves(fit) | {f"{_BEST}{name}": getattr(fit, name) for name in _SCORES})
         write_json(folder / RESULTS, to_json(results))

@@ -11,13 +11,15 @@ from graphmix.models import Backbone
 from graphmix.models.registry import backbone_class
 from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
-from graphmix.training.config import Config
+from graphmix.training.config import LAST, Config
 from graphmix.training.history import Best
 from graphmix.training.judging import accuracies, judge, logits_of
+from graphmix.training.mixup import check_mixup_layer
 from graphmix.training.padding import padded_loss
 from graphmix.training.rules.rule import descend, make_rule
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
 from graphmix.training.task import Task
+from graphmix.training.teacher import Teacher
 from graphmix.training.warm import compile_kernels
 
 
@@ -38,6 +40,8 @@ class Batch:
         self._task, self._config = task, config
         self._streams = Streams.from_seeds([config.seed + trial for trial in trials], device)
         self._model = build_model(task, config, self._streams, network)
+        check_mixup_layer(self._model, config)
+        self._teacher = Teacher(self._model, config) if config.averages_teacher else None
         self._optimizer = Adam(weight_groups(self._model, config), config.learning_rate)
         self._rule = make_rule(self._model, task, config, self._streams)
         self._window = window
@@ -106,9 +110,12 @@ class Batch:
         if self._rule is not None:
             return self._rule.update(heads, self._epoch, self._optimizer)
         weight = self._weights[self._epoch] if unsupervised else None
-        moment = Moment(self._epoch, weight, self._targets, refresh)
+        teacher = None if self._teacher is None else self._teacher.model
+        moment = Moment(self._epoch, weight, self._targets, refresh, teacher)
         loss = self._loss(moment, heads)
         descend(self._optimizer, loss)
+        if self._teacher is not None:
+            self._teacher.follow(self._model, self._epoch)
         return loss
 
     def _loss(self, moment: Moment, heads: int) -> Tensor:
@@ -126,6 +133,9 @@ class Batch:
         val, test, *losses = judge(logits, self._task)
         if self._config.select_by == "accuracy":
             return val, val, test, losses
+        if self._config.select_by == LAST:
+            # From 0 to 1 like the other scores, and every epoch is better than the one before.
+            return ((self._epoch + 1) / self._config.epochs).expand_as(val), val, test, losses
         if self._config.select_by == "loss":
             # From 0 to 1 like the other scores: the geometric mean of the labels' probabilities.
             return (-losses[1]).exp(), val, test, losses

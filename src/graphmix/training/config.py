@@ -16,16 +16,19 @@ from graphmix.training.paper import GAMMAS, RAMPS, READINGS, SETTINGS, USUAL_RAM
 from graphmix.training.rule_papers import rule_settings
 from graphmix.training.rule_settings import RuleSettings
 from graphmix.training.settings import LARGEST_COUNT, RUN, check_value, parameters, setting, settings_of
+from graphmix.training.variant_settings import VariantSettings
 
 # The passes of one step, between which nobody hears of it; the paper has 10.
 MOST_PASSES = 100_000
 AUTO = "auto"
+# Keep the last epoch, whatever its validation score.
+LAST = "last"
 _PLAIN_LOSS = "cross-entropy"
 _WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(BatchSettings, RuleSettings, NetworkSettings):
+class Config(BatchSettings, RuleSettings, VariantSettings, NetworkSettings):
     """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
     method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
@@ -98,8 +101,9 @@ class Config(BatchSettings, RuleSettings, NetworkSettings):
     )
     select_by: str = setting(
         "accuracy",
-        choices=("accuracy", "macro-f1", "loss"),
-        help="Validation score by which the epoch of a trial is chosen; loss is the cross-entropy, the lowest wins",
+        choices=("accuracy", "macro-f1", "loss", LAST),
+        help="Validation score by which the epoch of a trial is chosen; loss is the cross-entropy, the lowest wins; "
+        "last is no score, but keeps the last epoch, as a split without validation nodes needs",
     )
     ties: str = setting("first", choices=("first", "last"), help="Which of several epochs with the best score is taken")
     class_weight: str = setting(
@@ -147,6 +151,7 @@ class Config(BatchSettings, RuleSettings, NetworkSettings):
         self._check_target_weights()
         self._check_passes()
         self.check_batch(self.method, self.backbone, kept=self.target_every > 1 and self.predicts_targets)
+        self.check_variant(self.method, self.perturbations)
         self.check_rule(self.method, self.backbone, self.perturbations, self.batch_norm)
 
     @classmethod
@@ -203,6 +208,16 @@ class Config(BatchSettings, RuleSettings, NetworkSettings):
         """Whether predictions come from the network on the graph, not from its FCN."""
         predictor = METHODS[self.method].predictor if self.predictor == AUTO else self.predictor
         return predictor == GNN
+
+    @property
+    def unread(self) -> list[str]:
+        """The variants of GraphMix, by hyperparameter, that have no effect with the method, α and γ."""
+        return self.unread_variants(self.method, self.alpha, self.gamma)
+
+    @property
+    def averages_teacher(self) -> bool:
+        """Whether targets come from a teacher with averaged weights."""
+        return "teacher_decay" not in self.unread
 
     @property
     def predicts_targets(self) -> bool:

@@ -167,8 +167,8 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     sizes = Sizes.of(graph, config)
     network = _footprint(graph, config)
     width, logits = network.hidden_width, network.logits_width
-    # Weights, gradient, Adam's two moments, best weights, and copies for the two sides of the coin.
-    weights = 8 * (width * (graph.num_features + logits) + network.inner_weights)
+    # Weights, gradient, Adam's two moments, best weights, copies for the two sides of the coin, a teacher.
+    weights = (8 + config.averages_teacher) * (width * (graph.num_features + logits) + network.inner_weights)
     # Hidden states and logits of the forward and backward passes, and mixed copies of both. Target passes take less, or
     # what `passes_at_once` allows.
     drawn = config.unlabeled if isinstance(config.unlabeled, int) else 0

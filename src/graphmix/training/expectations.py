@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphmix.models.registry import NETWORKS
-from graphmix.training.config import HYPERPARAMETERS, Config
+from graphmix.training.config import HYPERPARAMETERS, LAST, Config
 from graphmix.training.methods import METHODS
-from graphmix.training.settings import METHOD, RULE
+from graphmix.training.settings import METHOD, RULE, VARIANT
 
 # What every method and every network reads.
 _OF_ALL = ("method", "predictor", "reading", "select_by", "ties", "class_weight")
@@ -49,6 +49,7 @@ def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
         _no_effect(idle, f"network {config.backbone}"),
         _no_effect(_unread(config, asked, given), f"method {config.method}"),
         _no_effect(["batch_fanout"], "full batch; give `batch_nodes`") if _idle_fanout(config, asked) else "",
+        _no_effect([name for name in asked if name == "ties" and config.select_by == LAST], "last epoch selected"),
     ]
     return "; ".join(note for note in notes if note) or None
 
@@ -59,6 +60,9 @@ def _unread(config: Config, asked: list[str], given: Mapping[str, Any]) -> list[
     groups = (RULE,) if method.rule is None else (METHOD, RULE)
     used = {*_OF_ALL, *(name for name in method.uses if method.reads(name, vars(config)))}
     idle = [name for name in asked if HYPERPARAMETERS[name].group in groups and name not in used]
+    # A value that is the default asks for nothing.
+    changed = [name for name in config.unread if getattr(config, name) != HYPERPARAMETERS[name].default]
+    idle += [name for name in asked if HYPERPARAMETERS[name].group == VARIANT and name in changed]
     # Only graphsgan changes the network that is given.
     return idle if given.get("backbone") in (None, config.backbone) else ["backbone", *idle]
 

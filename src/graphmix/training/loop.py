@@ -16,7 +16,7 @@ from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
-from graphmix.training.config import Config
+from graphmix.training.config import LAST, Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
 from graphmix.training.history import Best, History
 from graphmix.training.padding import window_width
@@ -59,8 +59,8 @@ class Fit:
         trials: the indices of these trials; trial i was seeded with config.seed + i.
         weights: name to tensor `[trials, ...]`, at each trial's best epoch.
         best_epoch: int64 `[trials]`, the epoch with the best validation score, counted from 0.
-        val_score: `[trials]`, the score that the best epoch was selected by.
-        val_accuracy: `[trials]`, at the best epoch.
+        val_score: `[trials]`, the score that the best epoch was selected by; NaN for the last epoch.
+        val_accuracy: `[trials]`, at the best epoch; NaN without validation nodes.
         test_accuracy: `[trials]`, at the best epoch; NaN without test nodes.
         test_f1: `[trials, classes]`, F1 at the best epoch; NaN for a class that is neither a label nor predicted.
         confusion: int64 `[trials, classes, classes]`, test nodes at the best epoch by label and prediction.
@@ -257,7 +257,7 @@ def _fit_batch(
             trials=tuple(trials),
             weights={name: weight.cpu() for name, weight in batch.kept.items()},
             best_epoch=batch.best.epoch.cpu(),
-            val_score=batch.best.score.cpu(),
+            val_score=batch.best.score.cpu() if config.select_by != LAST else torch.full((len(trials),), torch.nan),
             val_accuracy=batch.best.val.cpu(),
             test_accuracy=batch.best.test.cpu(),
             test_f1=f1(logits.argmax(dim=2), labels, logits.shape[2]).cpu(),

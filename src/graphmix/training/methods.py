@@ -5,6 +5,8 @@ from graphmix.training.rule_methods import RULE_METHODS
 
 # GraphMix as a fit uses it.
 STEADY = "graphmix-steady"
+# GraphMix over random propagation, searched on the public splits.
+RECIPE = "graphmix-grand"
 
 METHODS: dict[str, Method] = {
     "graphmix": Method(

@@ -107,5 +107,20 @@ class NetworkSettings:
     batch_norm: bool = setting(
         False, added=True, group=NETWORK, help="Whether a grand normalises its inputs and hidden states over the nodes"
     )
+    input_dropout_at: str = setting(
+        "propagated",
+        choices=("propagated", "features"),
+        added=True,
+        group=NETWORK,
+        help="Whether dropout of the input of a grand drops its propagated features, or the features themselves, which "
+        "is cheaper",
+    )
+    hop_weights: str = setting(
+        "equal",
+        choices=("equal", "learned"),
+        added=True,
+        group=NETWORK,
+        help="Whether a grand averages its hops with equal weights or learns the weights",
+    )
     bias: bool = setting(False, group=NETWORK, help="Whether the layers have biases")
     binarise: bool = setting(False, group=NETWORK, help="Whether features become 0 or 1 before rows are normalised")

@@ -18,7 +18,7 @@ from graphmix.models.registry import backbone_class
 from graphmix.sparse import SparseMatrix
 from graphmix.streams import Streams
 from graphmix.training.config import Config
-from graphmix.training.step import Moment, fcn_loss, gnn_loss
+from graphmix.training.step import Moment, fcn_loss, tails_loss
 from graphmix.training.task import Task
 
 # Seconds, from the profile of an H200: of an epoch that is run normally and then captured, of the shortest replay, and
@@ -65,15 +65,16 @@ def padded_loss(
     heads, order = coins
     low, high = window
 
-    def part(trials: Tensor, mine: Tensor, loss: Callable[[Backbone, Task, Streams], Tensor]) -> Tensor:
-        found = loss(_only(model.select(trials), mine), task.select(trials), streams.select(trials))
+    def part(trials: Tensor, mine: Tensor, loss: Callable[..., Tensor]) -> Tensor:
+        own = _only(model.select(trials), mine), task.select(trials), config, streams.select(trials)
+        found = loss(*own, moment.select(trials))
         return torch.zeros(len(order), device=found.device).index_copy(0, trials, found)
 
     fcn, gnn = order[:high], order[low:]
-    shown = part(fcn, heads[fcn], lambda model, task, streams: fcn_loss(model, task, config, streams, moment))
+    shown = part(fcn, heads[fcn], fcn_loss)
     if low == len(order):
         return shown
-    other = part(gnn, ~heads[gnn], lambda model, task, streams: gnn_loss(model, task, streams, moment))
+    other = part(gnn, ~heads[gnn], tails_loss)
     return torch.where(heads, shown, other)
 
 

@@ -1,6 +1,6 @@
 """The methods of other papers that bring their own step: data, no code. Their steps are in `training.rules`."""
 
-from graphmix.training.method import GNN, Method
+from graphmix.training.method import BOTH, GNN, Method
 
 _ADVERSARIAL = (
     "perturbation_size",
@@ -23,6 +23,30 @@ RULE_METHODS: dict[str, Method] = {
         uses=("perturbations", "temperature", "gamma"),
         passes="perturbations",
         report_place=30,
+        for_fits=False,
+    ),
+    "graphmix-grand": Method(
+        about="the GNN by random propagation on labels and its own targets, the FCN by mixup, in one step",
+        title="GraphMix + GRAND",
+        trains=BOTH,
+        rule=("graphmix_grand", "GraphMixGrand"),
+        backbone="grand",
+        uses=(
+            "perturbations",
+            "temperature",
+            "gamma",
+            "rampup_start",
+            "rampup_end",
+            "rampup_before",
+            "target_confidence",
+            "consistency",
+            "joint_weight",
+            "alpha",
+            "lambda_per",
+            "fcn_targets",
+        ),
+        passes="perturbations",
+        report_place=43,
         for_fits=False,
     ),
     "dropedge": Method(

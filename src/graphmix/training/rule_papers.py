@@ -15,6 +15,17 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
     (None, "grand"): {"epochs": 1000, "perturbations": 4, "temperature": 0.5, "gamma": 1.0, "select_by": "loss"},
     ("citeseer", "grand"): {"perturbations": 2, "temperature": 0.3, "gamma": 0.7},
     ("pubmed", "grand"): {"epochs": 500, "learning_rate": 0.2, "temperature": 0.2, "batch_norm": True},
+    # GraphMix over GRAND's network: docs/design/0024-recipe.md.
+    (None, "graphmix-grand"): {
+        "epochs": 1000,
+        "perturbations": 4,
+        "temperature": 0.5,
+        "gamma": 1.0,
+        "rampup_start": 0,
+        "rampup_end": 100,
+        "joint_weight": 0.3,
+        "input_dropout_at": "features",
+    },
     # Rong et al. (2020), the released scripts semi-supervised/*_GCN.sh, of the GCN with two layers.
     (None, "dropedge"): {
         "epochs": 400,

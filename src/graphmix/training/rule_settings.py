@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from graphmix.errors import ConfigError
 from graphmix.models.registry import SGAN
-from graphmix.training.methods import METHODS
+from graphmix.training.methods import METHODS, RECIPE
 from graphmix.training.settings import RULE, setting
 
 
@@ -86,6 +86,20 @@ class RuleSettings:
         "adam", choices=("adam", "rmsprop"), added=True, group=RULE, help="What trains the two networks of gmnn"
     )
 
+    consistency: str = setting(
+        "squared",
+        choices=("squared", "cross-entropy"),
+        added=True,
+        group=RULE,
+        help="How graphmix-grand measures how far a prediction is from its target",
+    )
+    fcn_targets: bool = setting(
+        False,
+        added=True,
+        group=RULE,
+        help="Whether the FCN of graphmix-grand mixes predicted targets too, not only labels",
+    )
+
     def check_rule(self, method: str, backbone: str, perturbations: int, batch_norm: bool) -> None:
         """Raise ConfigError if a rule cannot train as asked."""
         if batch_norm and backbone == "grand" and METHODS[method].rule is None:
@@ -98,5 +112,7 @@ class RuleSettings:
                 f"graphsgan trains a network of its own, the `backbone` {SGAN}, which no other method does; leave "
                 "`backbone` out"
             )
-        if method == "grand" and perturbations == 0:
-            raise ConfigError("`perturbations` must be at least 1 for grand, which averages them")
+        if method in ("grand", RECIPE) and perturbations == 0:
+            raise ConfigError(f"`perturbations` must be at least 1 for {method}, which averages them")
+        if batch_norm and backbone == "grand" and method == RECIPE:
+            raise ConfigError(f"`batch_norm` is not for {RECIPE}: the FCN has other means than the GNN")

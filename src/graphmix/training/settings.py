@@ -13,7 +13,8 @@ from graphmix.errors import ConfigError
 from graphmix.text import clipped
 
 METHOD, NETWORK, RUN, RULE = "The method", "The network", "The run", "Methods of other papers"
-GROUPS = (METHOD, NETWORK, RUN, RULE)
+VARIANT = "Variants of GraphMix"
+GROUPS = (METHOD, NETWORK, RUN, VARIANT, RULE)
 
 # Counts are stored as int32 on devices.
 LARGEST_COUNT = 2**31 - 1

@@ -1,6 +1,6 @@
 """Algorithm 1: one step of GraphMix, for every trial at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,19 +11,18 @@ from graphmix.method import (
     align,
     balance_targets,
     cross_entropy,
-    draw_lambda,
-    draw_partners,
     draw_positions,
     ramp_up,
     sharpen,
     softmax,
 )
 from graphmix.models import Backbone
-from graphmix.sparse import mixed_rows
-from graphmix.streams import Noise, Purpose, Streams
+from graphmix.streams import Purpose, Streams
 from graphmix.training.config import Config
 from graphmix.training.devices import pass_groups
-from graphmix.training.needed import label_logits, labeled_rows, reads_labeled_rows
+from graphmix.training.method import FCN
+from graphmix.training.mixup import Pairs, draw_layer, label_mixup_loss, mixed_states, mixup_loss
+from graphmix.training.needed import label_logits, reads_labeled_rows
 from graphmix.training.rules.rule import make_rule
 from graphmix.training.task import Picks, Task
 
@@ -38,12 +37,18 @@ class Moment:
         weight: w(t), the weight of the unsupervised loss; None if it is 0, so that this loss is not computed.
         kept: where targets are kept between steps, `[trials, unlabeled, classes]`; None if every step predicts its own.
         refresh: whether this step predicts the targets anew and keeps them.
+        teacher: the networks that predict the targets for the FCN, if not those that are trained.
     """
 
     epoch: int | Tensor
     weight: float | Tensor | None
     kept: Tensor | None = None
     refresh: bool = True
+    teacher: Backbone | None = None
+
+    def select(self, trials: Tensor) -> "Moment":
+        """Keep only the teachers of the given trials."""
+        return self if self.teacher is None else replace(self, teacher=self.teacher.select(trials))
 
     @classmethod
     def at(cls, config: Config, epoch: int) -> "Moment":
@@ -110,8 +115,8 @@ def divided_loss(
         return fcn_loss(model, task, config, streams, moment)
     fcn, gnn = trials[:heads], trials[heads:]
     losses = [
-        fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), moment),
-        gnn_loss(model.select(gnn), task.select(gnn), streams.select(gnn), moment),
+        fcn_loss(model.select(fcn), task.select(fcn), config, streams.select(fcn), moment.select(fcn)),
+        tails_loss(model.select(gnn), task.select(gnn), config, streams.select(gnn), moment),
     ]
     joined = torch.cat(losses)
     return torch.zeros_like(joined).index_copy(0, trials, joined)
@@ -124,13 +129,20 @@ def _loss_without_heads(model: Backbone, task: Task, config: Config, streams: St
         return self_training_loss(model, task, config, streams, moment)
     if config.optimisation == "joint":
         return joint_loss(model, task, config, streams, moment)
-    return gnn_loss(model, task, streams, moment)
+    return tails_loss(model, task, config, streams, moment)
 
 
 def gnn_loss(model: Backbone, task: Task, streams: Streams, moment: Moment) -> Tensor:
     """L_GNN = ℓ(G(X_l), Y_l), the ordinary loss: `[trials]`."""
     logits = label_logits(model, task, streams.at(Purpose.GNN_DROPOUT, moment.epoch))
     return cross_entropy(logits, task.targets, task.labeled.weight)
+
+
+def tails_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+    """The GNN's loss in a step of GraphMix: L_GNN, and w(t) ℓ(G(X_u), Ŷ_u) if `gnn_targets` says so: `[trials]`."""
+    if config.gnn_targets == "none" or moment.weight is None:
+        return gnn_loss(model, task, streams, moment)
+    return self_training_loss(model, task, config, streams, moment, config.gnn_targets)
 
 
 def fcn_loss(
@@ -141,20 +153,23 @@ def fcn_loss(
     if moment.weight is None:
         return label_mixup_loss(model, task, config, streams, epoch, loss)
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
-    # The FCN is node-wise, so one pass serves labeled and unlabeled nodes.
-    hidden = model.encode(task.x, task.null, noise)
-    mixing = streams.at(Purpose.MIXING_LABELED, epoch)
-    supervised = _mixup_loss(model, task, config, hidden, (task.labeled, task.targets), (noise, mixing), loss)
     unlabeled = draw_unlabeled(task, config, streams, epoch)
-    targets = predict_targets(model, task, config, streams, epoch, unlabeled)
-    mixing = streams.at(Purpose.MIXING_UNLABELED, epoch)
-    unsupervised = _mixup_loss(model, task, config, hidden, (unlabeled, targets), (noise, mixing), loss)
+    targets = predict_targets(moment.teacher or model, task, config, streams, epoch, unlabeled)
+    pairs = [
+        Pairs.draw(task.labeled, config, streams.at(Purpose.MIXING_LABELED, epoch)),
+        Pairs.draw(unlabeled, config, streams.at(Purpose.MIXING_UNLABELED, epoch)),
+    ]
+    mixed = mixed_states(model, task.null, task.x, pairs, noise, draw_layer(config, streams, epoch))
+    supervised, unsupervised = (
+        mixup_loss(model, task, states, (own, labels), noise, loss)
+        for states, own, labels in zip(mixed, pairs, (task.targets, targets), strict=True)
+    )
     return supervised + moment.weight * unsupervised
 
 
 def joint_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
     """L_GraphMix = L_GNN + λ L_FCN, both in one step: `[trials]`."""
-    gnn = gnn_loss(model, task, streams, moment)
+    gnn = tails_loss(model, task, config, streams, moment)
     return gnn + config.joint_weight * fcn_loss(model, task, config, streams, moment)
 
 
@@ -168,17 +183,6 @@ def steady_loss(model: Backbone, task: Task, config: Config, streams: Streams, m
     return gnn + config.joint_weight * label_mixup_loss(model, task, config, streams, moment.epoch)
 
 
-def label_mixup_loss(
-    model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor, loss: Loss | None = None
-) -> Tensor:
-    """L_supervised, manifold mixup of the labeled nodes by the FCN: `[trials]`."""
-    noise, mixing = (streams.at(purpose, epoch) for purpose in (Purpose.FCN_DROPOUT, Purpose.MIXING_LABELED))
-    x, nodes = labeled_rows(model, task)
-    hidden = model.encode(x, task.null, noise)
-    loss = loss or LOSSES[config.fcn_loss]
-    return _mixup_loss(model, task, config, hidden, (nodes, task.targets), (noise, mixing), loss)
-
-
 def _label_loss_of_rows(model: Backbone, task: Task, streams: Streams, epoch: int | Tensor) -> Tensor:
     """ℓ(f(X_l), Y_l) of the FCN, which reads labeled rows alone: `[trials]`."""
     noise = streams.at(Purpose.FCN_DROPOUT, epoch)
@@ -188,11 +192,13 @@ def _label_loss_of_rows(model: Backbone, task: Task, streams: Streams, epoch: in
     return cross_entropy(model.decode(hidden, task.null, noise), task.targets, nodes.weight)
 
 
-def self_training_loss(model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment) -> Tensor:
+def self_training_loss(
+    model: Backbone, task: Task, config: Config, streams: Streams, moment: Moment, source: str | None = None
+) -> Tensor:
     """ℓ(f(X_l), Y_l) + w(t) ℓ(f(X_u), Ŷ_u), where the method decides if f is the GNN or the FCN: `[trials]`.
 
-    The targets Ŷ_u are the GNN's, as in GraphMix, or with K = 0 the predictions that this step makes of them anyway.
-    With w(t) = 0 this is training on the labels alone.
+    The targets Ŷ_u are the teacher's, as in GraphMix, or those of the network that `source` names; with K = 0 they are
+    the predictions that this step makes of them anyway. With w(t) = 0 this is training on the labels alone.
     """
     epoch = moment.epoch
     if config.trains_gnn and moment.weight is None:
@@ -213,7 +219,8 @@ def self_training_loss(model: Backbone, task: Task, config: Config, streams: Str
     elif config.perturbations == 0:
         targets = _as_targets(softmax(predicted.detach()), task, config, unlabeled)
     else:
-        targets = predict_targets(model, task, config, streams, epoch, unlabeled)
+        teacher = model if source is not None or moment.teacher is None else moment.teacher
+        targets = predict_targets(teacher, task, config, streams, epoch, unlabeled, *([source] if source else []))
     if moment.kept is not None and moment.refresh:
         moment.kept.copy_(targets)
     return supervised + moment.weight * cross_entropy(predicted, targets, unlabeled.weight)
@@ -236,16 +243,25 @@ def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Te
 
 @torch.no_grad()  # Targets are constants in the paper's objective.
 def predict_targets(
-    model: Backbone, task: Task, config: Config, streams: Streams, epoch: int | Tensor, nodes: Picks
+    model: Backbone,
+    task: Task,
+    config: Config,
+    streams: Streams,
+    epoch: int | Tensor,
+    nodes: Picks,
+    source: str | None = None,
 ) -> Tensor:
-    """Average the GNN's predictions over K dropout passes and sharpen them (Algorithm 1, lines 6 to 10).
+    """Average a network's predictions over K dropout passes and sharpen them (Algorithm 1, lines 6 to 10).
+
+    It is the GNN in the paper; `source` or else the config's teacher says if it is the FCN.
 
     Returns:
         `[trials, picks, classes]`; rows sum to 1, unless the config balances the classes. A row is 0, and adds nothing
         to the loss, where no class has a mean probability of at least `target_confidence`.
     """
     noise = streams.copies(0, config.perturbations).at(Purpose.TARGET_DROPOUT, epoch)
-    mean = model.mean_predictions(task.x, task.graph, noise, nodes.index)
+    graph = task.null if (source or config.teacher).startswith(FCN) else task.graph
+    mean = model.mean_predictions(task.x, graph, noise, nodes.index)
     if mean is not None:
         return _as_targets(mean, task, config, nodes)
     # If most nodes are needed, picking rows in every pass costs more than the softmax it saves.
@@ -254,7 +270,7 @@ def predict_targets(
     total = torch.zeros((), device=task.device)
     for first, last in pass_groups(task.graph, config, trials, task.device, model):
         noise = streams.copies(first, last).at(Purpose.TARGET_DROPOUT, epoch)
-        logits = model(task.x, task.graph, noise)
+        logits = model(task.x, graph, noise)
         predictions = softmax(logits if most else nodes.of(logits, last - first))
         # Added one by one: the order of the sum, and so its rounding, must not depend on how passes are grouped.
         for single in predictions.unflatten(0, (trials, last - first)).unbind(1):
@@ -271,26 +287,3 @@ def _as_targets(mean: Tensor, task: Task, config: Config, nodes: Picks) -> Tenso
     if config.target_confidence > 0:
         targets = targets * (mean.amax(dim=2, keepdim=True) >= config.target_confidence)
     return targets if config.target_weight == "none" else balance_targets(targets, nodes.weight)
-
-
-def _mixup_loss(
-    model: Backbone,
-    task: Task,
-    config: Config,
-    hidden: Tensor,
-    labels: tuple[Picks, Tensor],
-    noises: tuple[Noise, Noise],
-    loss: Loss,
-) -> Tensor:
-    """L_MM, manifold mixup at the hidden layer of nodes and their targets (Eq. 2): `[trials]`."""
-    nodes, targets = labels
-    dropout_noise, mixing = noises
-    picks = nodes.index.shape[1]
-    lam = draw_lambda(config.alpha, mixing, picks if config.lambda_per == "pair" else 1)
-    partner = draw_partners(mixing, nodes.count, picks)
-    own = nodes.of(hidden)
-    targets = targets.expand(own.shape[0], -1, -1)
-    mixed = mixed_rows(own, partner, lam)
-    mixed_targets = mixed_rows(targets, partner, lam)
-    logits = model.decode(mixed, task.null, dropout_noise)
-    return loss(logits, mixed_targets, nodes.weight)

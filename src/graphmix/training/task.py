@@ -14,7 +14,7 @@ from graphmix.errors import ConfigError, DataError
 from graphmix.method import class_weights
 from graphmix.models.registry import BACKBONES, CUSTOM, NETWORKS, backbone_class
 from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
-from graphmix.training.config import Config
+from graphmix.training.config import LAST, Config
 from graphmix.training.devices import check_memory
 from graphmix.training.methods import METHODS
 from graphmix.training.parts import Parts
@@ -150,6 +150,11 @@ class Task:
         if splits not in (1, config.trials):
             raise ConfigError(
                 f"the split has masks for {splits} trials, but `trials` is {config.trials}; make them equal"
+            )
+        if config.select_by != LAST and not split.has_validation:
+            raise ConfigError(
+                f"the split has no validation nodes to choose the epoch by; give it some, or set `select_by='{LAST}'` "
+                "to keep the last epoch"
             )
         check_edge_weights(graph, config)
         check_memory(graph, config, torch.device(device), shared_split=splits == 1)

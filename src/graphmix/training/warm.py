@@ -66,8 +66,9 @@ def cases(config: Config) -> list[tuple[int, bool]]:
     weights = {unsupervised_weight(config, epoch) > 0 for epoch in (0, config.epochs - 1)}
     flips = config.method == "graphmix" and config.optimisation == "alternate"
     heads = (2, 0) if flips else (2,) if config.method == "fcn-mixup" else (0,)
-    # Without heads targets play no part if coins are flipped.
-    return [(count, needed) for count in heads for needed in sorted(weights) if not (flips and count == 0 and needed)]
+    # Without heads targets play no part if coins are flipped, unless the GNN has targets too.
+    plain = flips and config.gnn_targets == "none"
+    return [(count, needed) for count in heads for needed in sorted(weights) if not (plain and count == 0 and needed)]
 
 
 @torch.no_grad()

@@ -121,7 +121,9 @@ def split_by_mask(numbers: NDArray[np.int64], val_mask: Any) -> Split:
     """Return a split that selects by the labeled nodes of a mask; `numbers` are the class numbers `[nodes]`."""
     val = read_mask(val_mask, len(numbers), "val_mask")
     known = numbers != UNKNOWN
-    return Split.build(known & ~val, known & val, np.zeros_like(known), "given")
+    split = Split.build(known & ~val, known & val, np.zeros_like(known), "given")
+    split.require_validation()
+    return split
 
 
 def is_networkx(graph: Any) -> bool:

@@ -169,6 +169,7 @@ class Problem(ABC):
         split = None
         if described["split"] is not None:
             split = Split.build(tensors["train"], tensors["val"], tensors["test"], text(described, "split"))
+            split.require_validation()
             split.check(graph)
         columns = Columns.from_json(described["columns"])
         shared = {"graph": graph, "split": split, "ids": ids["ids"], "columns": columns}

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from graphmix.data import DATASETS, load
+from graphmix.data import DATASETS, get, load
 from graphmix.data.datasets import benchmark
 from graphmix.errors import DataError
 
@@ -135,10 +135,53 @@ def test_cora_full_of_other_sizes_is_not_the_official_one(tmp_path, monkeypatch)
     assert graph.y[split.val[0]].bincount().tolist() == [15, 15]
 
 
+def plain(**changes):
+    """The toy as plain arrays, each edge once."""
+    words = sp.csr_array(np.array([[0, 3.0], [2, 0], [0, 0.5]]))
+    parts = (words.data, words.indices, words.indptr, np.array(words.shape))
+    arrays = dict(zip(benchmark.csr_names("x"), parts, strict=True))
+    arrays |= {"edges": np.array([[0, 1], [1, 2]]), "y": np.array([0, 2, 1])} | changes
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return {"toy.npz": content.getvalue()}
+
+
+def test_a_graph_of_plain_arrays_is_the_same():
+    one, two = benchmark.parse_either(plain()), benchmark.parse_either(toy())
+    assert one.x.toarray().tolist() == two.x.toarray().tolist()
+    assert one.y.tolist() == two.y.tolist()
+    assert sorted(zip(*one.edges.tolist(), strict=True)) == [(0, 1), (1, 2)]
+    wrong = [
+        ({"edges": np.array([[0.0, 1], [1, 2]])}, r"whole numbers \[2, edges\], not float64 \[2, 2\]"),
+        ({"edges": np.array([0, 1])}, r"whole numbers \[2, edges\], not int64 \[2\]"),
+        ({"y": np.array([0, 1])}, "class number from 0 for each of 3 nodes"),
+        ({"x_indices": np.array([0, 1, 7])}, "the words in toy.npz are not a CSR matrix"),
+    ]
+    for changes, message in wrong:
+        with pytest.raises(DataError, match=message):
+            benchmark.parse_either(plain(**changes))
+
+
+def test_a_file_is_read_from_its_official_place_first(tmp_path, monkeypatch):
+    info = dataclasses.replace(DATASETS["amazon-photo"], nodes=3, edges=2, features=2, classes=3, split="1-percent")
+    monkeypatch.setitem(DATASETS, "amazon-photo", info)
+    monkeypatch.setenv("GRAPHMIX_CACHE", str(tmp_path / "none"))
+    other, official = tmp_path / "Wild/amazon-photo.npz", tmp_path / "Photo/raw/amazon_electronics_photo.npz"
+    other.parent.mkdir()
+    other.write_bytes(plain()["toy.npz"])
+    assert get("amazon-photo", tmp_path) == [other]
+    official.parent.mkdir(parents=True)
+    official.write_bytes(toy()["toy.npz"])
+    assert get("amazon-photo", tmp_path) == [official]
+    with pytest.raises(DataError, match="amazon-photo has 0 training"):
+        load("Amazon_Photo", data_root=tmp_path)
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "sizes", "split_sizes"),
     [
+        ("amazon-photo", (7650, 119081, 745, 8), (160, 240, 7250)),
         ("coauthor-cs", (18333, 81894, 6805, 15), (300, 450, 17583)),
         ("coauthor-physics", (34493, 247962, 8415, 5), (100, 150, 34243)),
     ],

@@ -50,6 +50,7 @@ ONE_PRODUCT = [name for name in BACKBONES if backbone_class(name).reads_x_once]
 CLAIMED = {
     **dict.fromkeys(("vat", "bvat", "graphat", "graphvat", "gmnn"), ONE_PRODUCT),
     "grand": list(BACKBONES),
+    "graphmix-grand": list(BACKBONES),
     "dropedge": ["gcn"],
     "graphsgan": ["sgan"],
 }

@@ -1,4 +1,4 @@
-"""The .npz files of "Pitfalls of Graph Neural Network Evaluation" (Shchur et al., 2018): Coauthor and Cora-Full.
+"""The .npz files of "Pitfalls of Graph Neural Network Evaluation" (Shchur et al., 2018): Coauthor, Amazon, Cora-Full.
 
 A file contains an adjacency matrix and bags of words, both in CSR form, and labels:
 
@@ -62,6 +62,25 @@ def parse(contents: Mapping[str, bytes], limit: Limits = USUAL) -> Attributed:
         raise DataError(f"{name} has {len(y)} nodes, but an adjacency matrix {list(adjacency.shape)}")
     x.data[:] = x.data != 0
     return Attributed(x, np.stack(adjacency.coords).astype(np.int64), y)
+
+
+def parse_either(contents: Mapping[str, bytes], limit: Limits = USUAL) -> Attributed:
+    """Read the same from a file in this format, or in that of users' graphs (`npz`) without masks.
+
+    Raises:
+        DataError: the file does not contain a graph in either format.
+    """
+    ((name, content),) = contents.items()
+    wanted = (*csr_names("x"), "edges", "y")
+    arrays = parse_arrays(content, name, "a graph", wanted, limit)
+    if any(array not in arrays for array in wanted):
+        return parse(contents, limit)
+    x = as_csr(arrays, "x", f"the words in {name}")
+    edges, y = arrays["edges"], _labels(arrays["y"], x.shape[0], name)
+    if edges.ndim != 2 or len(edges) != 2 or edges.dtype.kind not in "iu":
+        raise DataError(f"the edges in {name} must be whole numbers [2, edges], not {edges.dtype} {list(edges.shape)}")
+    x.data[:] = x.data != 0
+    return Attributed(x, edges.astype(np.int64), y)
 
 
 def keep_large(raw: Attributed) -> Attributed:

@@ -14,6 +14,7 @@ from graphmix.errors import DataError
 PLANETOID = "planetoid"
 COAUTHOR = "coauthor"
 CORA_FULL = "cora-full"
+AMAZON = "amazon"
 RATINGS = "ratings"
 SYNTHETIC = "synthetic"
 
@@ -148,6 +149,18 @@ DATASETS: dict[str, DatasetInfo] = {
         description="Authors in physics, joined by papers; their keywords as features, fields as classes.",
         format=COAUTHOR,
         files=file_sets.COAUTHOR_PHYSICS,
+        split="benchmark",
+    ),
+    "amazon-photo": DatasetInfo(
+        title="Amazon-Photo",
+        nodes=7650,
+        edges=119081,
+        features=745,
+        classes=8,
+        source="McAuley et al. (2015), as in Shchur et al. (2018)",
+        description="Goods for photography, joined if bought together; words of reviews as features, kinds as classes.",
+        format=AMAZON,
+        files=file_sets.AMAZON_PHOTO,
         split="benchmark",
     ),
     "bitcoin-alpha": DatasetInfo(

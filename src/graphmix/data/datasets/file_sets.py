@@ -11,11 +11,13 @@ class RemoteFile(NamedTuple):
         name: of the file.
         sha256: of its content; None where it is not known.
         size: in bytes; an upper limit where no SHA-256 is known.
+        also: the path in a data root of another file with the same graph, which is read if this one is not there.
     """
 
     name: str
     sha256: str | None
     size: int
+    also: str | None = None
 
 
 class Wheel(NamedTuple):
@@ -123,6 +125,12 @@ COAUTHOR_PHYSICS = FileSet(
     title="Coauthor-Physics",
     folder="Physics/raw",
     files=(RemoteFile("ms_academic_phy.npz", None, BENCHMARK_BYTES),),
+    site=BENCHMARK_SITE,
+)
+AMAZON_PHOTO = FileSet(
+    title="Amazon-Photo",
+    folder="Photo/raw",
+    files=(RemoteFile("amazon_electronics_photo.npz", None, BENCHMARK_BYTES, also="Wild/amazon-photo.npz"),),
     site=BENCHMARK_SITE,
 )
 

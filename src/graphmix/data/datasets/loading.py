@@ -94,6 +94,10 @@ def _coauthor(contents: Mapping[str, bytes], name: str) -> tuple[Graph, None]:
     return Graph.build(*benchmark.parse(contents), name=name), None
 
 
+def _amazon(contents: Mapping[str, bytes], name: str) -> tuple[Graph, None]:
+    return Graph.build(*benchmark.parse_either(contents), name=name), None
+
+
 def _cora_full(contents: Mapping[str, bytes], name: str) -> tuple[Graph, None]:
     return Graph.build(*benchmark.keep_large(benchmark.parse(contents)), name=name), None
 
@@ -111,6 +115,7 @@ def _synthetic(contents: Mapping[str, bytes], name: str) -> tuple[Graph, Split]:
 READERS: dict[str, Callable[[Mapping[str, bytes], str], tuple[Graph, Split | None]]] = {
     catalogue.PLANETOID: _planetoid,
     catalogue.COAUTHOR: _coauthor,
+    catalogue.AMAZON: _amazon,
     catalogue.CORA_FULL: _cora_full,
     catalogue.RATINGS: _ratings,
     catalogue.SYNTHETIC: _synthetic,

@@ -48,14 +48,20 @@ def read(wanted: FileSet, data_root: Path | str | None = None, report: Report | 
 
 def locate(wanted: FileSet, data_root: Path | str | None = None) -> list[Path | None]:
     """Return the path of each file, unchecked; None for a file that is not on this machine."""
-    folders = [root / wanted.folder for root in _roots(data_root)]
+    roots = _roots(data_root)
     try:
         return [
-            next((folder / file.name for folder in folders if (folder / file.name).is_file()), None)
+            next((path for root in roots for path in _places(root, wanted, file) if path.is_file()), None)
             for file in wanted.files
         ]
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read: {reason(error)}") from error
+
+
+def _places(root: Path, wanted: FileSet, file: RemoteFile) -> list[Path]:
+    """Return where a file may be in a data root, the official place first."""
+    other = [] if file.also is None else [root / file.also]
+    return [root / wanted.folder / file.name, *other]
 
 
 def cache_folder() -> Path | None:
