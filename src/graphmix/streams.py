@@ -64,6 +64,8 @@ class Purpose(enum.IntEnum):
     GAME_BATCHES = 17
     GAME_NOISE = 18
     MIXUP_LAYER = 19
+    PARTS = 24
+    PART_SEEDS = 25
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`graphmix train`: backbones, methods, splits and tasks."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from command_line import QUICK, graphmix, refused, save
 from graphmix import Config
 from graphmix.baselines import BASELINES
+from graphmix.training import devices
 from graphmix.training.methods import METHODS
 from small_tables import tree
 
@@ -49,6 +51,8 @@ def train(*arguments, cwd, **environment):
         ["--method", "fcn-self-training"],
         ["--optimisation", "joint", "--joint-weight", "0.5"],
         ["--alpha", "0", "--gamma", "0"],
+        ["--batch-nodes", "50", "--batch-fanout", "3"],
+        ["--batch-nodes", "40", "--method", "graphmix-steady", "--backbone", "gpr"],
         ["--split", "3-per-class-no-validation", "--select-by", "last"],
         ["--select-by", "macro-f1", "--class-weight", "balanced", "--target-weight", "balanced"],
     ],
@@ -220,6 +224,38 @@ def test_links_are_trained_like_nodes_and_judged_by_f1(tmp_path, data_root):
     # Ours, and the paper's number, which is of the same measure.
     assert shown.count("macro F1") == 2
     assert "rarer" in shown
+
+
+def test_where_memory_is_short_the_run_is_in_mini_batches_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "fitting", lambda graph, config, device: replace(config, batch_nodes=50))
+    result = graphmix("train", "synthetic", *QUICK, "--json", "--no-report", "--out", "run", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["batch_nodes"] == 50
+    (line,) = [line for line in result.stderr.splitlines() if "memory" in line]
+    assert "mini-batches of 50 nodes (--batch-nodes)" in line
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ["--batch-nodes", "1"],
+        ["--batch-nodes", "-5"],
+        ["--batch-nodes", "9", "--batch-fanout", "0"],
+        ["--batch-nodes", "9", "--backbone", "unet"],
+        ["--batch-nodes", "9", "--method", "grand"],
+    ],
+    ids=lambda choices: " ".join(choices),
+)
+def test_mini_batches_that_cannot_be_are_refused(choices, tmp_path):
+    refused(graphmix("train", "synthetic", *QUICK, *choices, "--out", "run", cwd=tmp_path), "--batch-")
+
+
+def test_a_fanout_without_mini_batches_is_warned_of(tmp_path):
+    result = graphmix(
+        "train", "synthetic", *QUICK, "--gamma", "0", "--batch-fanout", "3", "--no-report", "--out", "run", cwd=tmp_path
+    )
+    assert result.returncode == 0
+    assert "--batch-fanout has no effect" in result.stderr
 
 
 def test_a_split_without_validation_nodes_needs_the_last_epoch(tmp_path):

@@ -160,6 +160,47 @@ def test_a_trial_that_cannot_fit_is_refused(monkeypatch):
         devices.check_memory(graph, Config(), torch.device("cpu"))
 
 
+def large():
+    """A graph whose parts are far smaller than itself, and how much memory a trial on the whole of it takes."""
+    graph, _ = synthetic(nodes=30_000, features=20, seed=1)
+    return graph, bytes_per_trial(graph, Config(batch_fanout=2))
+
+
+def test_a_part_takes_less_memory_than_the_whole_and_a_larger_one_more():
+    graph, whole = large()
+    small, larger = (bytes_per_trial(graph, Config(batch_nodes=nodes, batch_fanout=2)) for nodes in (256, 1024))
+    assert small < larger < whole
+
+
+def test_where_one_trial_does_not_fit_mini_batches_are_chosen(monkeypatch):
+    graph, whole = large()
+    config, cpu = Config(batch_fanout=2, method="self-training", target_every=3), torch.device("cpu")
+    monkeypatch.setattr(devices, "free_memory", lambda _: whole)
+    assert devices.fitting(graph, config, cpu) is config, "it fits"
+    monkeypatch.setattr(devices, "free_memory", lambda _: whole - 1)
+    smaller = devices.fitting(graph, config, cpu)
+    assert smaller.batch_nodes in (256, 1024, 4096)
+    assert smaller.target_every == 1
+    assert bytes_per_trial(graph, smaller) <= whole / 2
+    note = devices.fitting_note(graph, config, cpu)
+    for part in ("memory", "cpu has", f"{smaller.batch_nodes:,} nodes (`batch_nodes`)"):
+        assert part in note
+    with pytest.raises(ConfigError, match=f"set `batch_nodes`, for example to {smaller.batch_nodes}"):
+        devices.check_memory(graph, config, cpu)
+    devices.check_memory(graph, smaller, cpu)
+    given = Config(batch_nodes=5000, batch_fanout=2)
+    assert devices.fitting(graph, given, cpu) is given
+
+
+@pytest.mark.parametrize("choices", [{"backbone": "unet"}, {"method": "grand", "backbone": "grand"}])
+def test_what_needs_the_whole_graph_is_refused_as_before(choices, monkeypatch):
+    graph, config = large()[0], Config(**choices)
+    monkeypatch.setattr(devices, "free_memory", lambda _: bytes_per_trial(graph, config) - 1)
+    assert devices.fitting(graph, config, torch.device("cpu")) is config
+    with pytest.raises(ConfigError, match="lower `hidden`"):
+        devices.check_memory(graph, config, torch.device("cpu"))
+
+
 @pytest.mark.parametrize("name", ["abacus", "cuda:99", "meta"])
 def test_devices_that_are_not_there(name):
     with pytest.raises(ConfigError, match=name):

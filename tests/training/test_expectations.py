@@ -53,3 +53,10 @@ def test_gmnn_without_a_second_turn_is_said_to_be_the_network_alone():
     enough = config.pretraining + config.phase_epochs
     assert few_epochs(Config.for_dataset("cora", method="gmnn", epochs=enough + 1)) is None
     assert "gcn alone" in few_epochs(Config.for_dataset("cora", method="gmnn", epochs=enough))
+
+
+def test_a_fanout_without_mini_batches_is_named():
+    said = unused_settings(Config(batch_fanout=3), {"batch_fanout": 3})
+    assert said is not None
+    assert said.startswith("`batch_fanout` has no effect")
+    assert unused_settings(Config(batch_fanout=3, batch_nodes=10), {"batch_fanout": 3, "batch_nodes": 10}) is None

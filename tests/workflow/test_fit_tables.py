@@ -8,6 +8,7 @@ import pytest
 
 import graphmix
 from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.workflow import plan
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.model import load_model
@@ -224,3 +225,17 @@ def test_columns_of_another_type():
 def test_it_is_exported():
     assert graphmix.fit_tables is fit_tables
     assert graphmix.load_model is load_model
+
+
+def test_a_fit_in_mini_batches_says_so_and_predicts_every_row(files, tmp_path, monkeypatch):
+    def smaller(graph, config, device):
+        return replace(config, batch_nodes=12, target_every=1)
+
+    monkeypatch.setattr(plan, "fitting", smaller)
+    monkeypatch.setattr(plan, "fitting_note", lambda graph, config, device: "in mini-batches")
+    options = FitOptions(methods=("supervised", "graphmix-steady"), device="cpu")
+    fitted = fit_tables(*files, label="topic", out=tmp_path / "model", options=options, **QUICK)
+    assert fitted.problem.notes.count("in mini-batches") == 1
+    assert len(fitted.predict()) == 36
+    again = load_model(tmp_path / "model")
+    assert again.predict().columns == fitted.predict().columns

@@ -8,9 +8,10 @@ import torch
 
 from graphmix.data import Graph
 from graphmix.errors import ConfigError
+from graphmix.training import devices
 from graphmix.training.methods import METHODS, fit_methods
 from graphmix.workflow.options import CANDIDATES, check_methods
-from graphmix.workflow.plan import AUTO_BACKBONES, Candidate, epoch_notes, make_plan, usual_config
+from graphmix.workflow.plan import AUTO_BACKBONES, Candidate, epoch_notes, in_memory, make_plan, usual_config
 
 
 def graph(nodes=30, features=5, classes=3, weights=None):
@@ -190,3 +191,22 @@ def test_methods_that_are_none():
         check_methods(["deepwalk"])
     with pytest.raises(ConfigError, match="at least one method is needed"):
         check_methods([])
+
+
+def test_a_graph_too_large_for_memory_is_trained_in_parts_with_one_note(monkeypatch):
+    whole, cpu = graph(nodes=30_000), torch.device("cpu")
+    plan = make_plan(whole, fit_methods(), {"batch_fanout": 1})
+    same, notes = in_memory(plan, whole, cpu)
+    assert [each.config for each in same] == [each.config for each in plan]
+    assert notes == []
+    needed = [devices.bytes_per_trial(whole, each.config) for each in plan]
+    monkeypatch.setattr(devices, "free_memory", lambda _: min(needed) - 1)
+    smaller, notes = in_memory(plan, whole, cpu)
+    assert all(each.config.batch_nodes > 0 for each in smaller)
+    assert len(notes) == 1
+    assert "mini-batches" in notes[0]
+
+
+def test_a_fit_in_parts_keeps_no_targets():
+    plan = make_plan(graph(), ("graphmix-steady", "self-training"), {"batch_nodes": 10})
+    assert {each.config.target_every for each in plan} == {1}

@@ -296,7 +296,7 @@ def train(task: Task, config: Config, trials: list[int], measure: Measure) -> Te
         `[candidates, ..., trials]` on the host, for a measure `[..., trials]`.
     """
     batch = Batch(task, config, trials)
-    advance = Captured(batch.advance) if capturable(task.device) else batch.advance
+    advance = Captured(batch.advance) if capturable(task.device) and task.parts is None else batch.advance
     marks = {-(-config.epochs * part // CHECKPOINTS) for part in range(1, CHECKPOINTS + 1)}
     with on_side_stream(task.device):
         found = [measure(batch.model)]

@@ -86,9 +86,9 @@ def train(
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.data import load
-        from graphmix.training.devices import choose_device
+        from graphmix.training.devices import choose_device, fitting, fitting_note
 
-    choose_device(device)
+    chosen = choose_device(device)
     with busy(f"loading {name_for_screen(dataset)}"):
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
@@ -99,6 +99,10 @@ def train(
         # Where nobody asks for other epochs, they are the paper's, however few.
         few = None if given["epochs"] is None else few_epochs(config)
         notes = [note for note in (few, unused_settings(config, given)) if note is not None]
+        fits = fitting(graph, config, chosen)
+        if fits is not config:
+            notes.append(fitting_note(graph, config, chosen))
+            config = fits
         run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
         results = run.results
         keep_details(run, graph, masks, write_page, device)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphmix.models.mixed import Mixed
-from graphmix.models.shifted import Shifted
+from graphmix.models.shifted import Mapped, Shifted
 from graphmix.sparse import Chain, PickedRows, SparseMatrix, dropout, dropout_matmul, matmul, picked_dropout_matmul
 from graphmix.streams import Noise, Streams
 
@@ -103,6 +103,9 @@ class Backbone(abc.ABC):
             so that a rectangular one, from the nodes that matter to those that depend on them, will do, and so will
             one with other edges in every trial.
         reads_x_once: whether `encode` reads the features in one `linear` alone, with `first_weight`.
+        encode_hops: how far `encode` looks: 0 if it is node-wise on any graph, 1 if a node reads its neighbours; None
+            if it looks further, or reads more of the graph.
+        decode_hops: the same of `decode`.
         weights: name to tensor `[trials, ...]`.
         input_dropout: the share of the input dropped in training.
         hidden_dropout: the share of the hidden state dropped in training.
@@ -112,6 +115,8 @@ class Backbone(abc.ABC):
     reads_rows: ClassVar[bool] = False
     reads_hops: ClassVar[bool] = False
     reads_x_once: ClassVar[bool] = False
+    encode_hops: ClassVar[int | None] = None
+    decode_hops: ClassVar[int | None] = None
 
     weights: dict[str, Tensor]
     input_dropout: float = 0.5
@@ -211,12 +216,16 @@ class Backbone(abc.ABC):
         return replace(self, weights={name: weight.index_select(0, trials) for name, weight in self.weights.items()})
 
 
-def linear(x: SparseMatrix | Tensor | Shifted | Mixed, weight: Tensor, rate: float, noise: Noise | None) -> Tensor:
+def linear(
+    x: SparseMatrix | Tensor | Shifted | Mixed | Mapped, weight: Tensor, rate: float, noise: Noise | None
+) -> Tensor:
     """Multiply dropped-out features with each trial's weight `[trials, features, width]`, copy by copy.
 
     A perturbation of the features is not dropped out. Rows are mixed after dropout, and after the product, which is the
     same.
     """
+    if isinstance(x, Mapped):
+        return x.values
     if isinstance(x, Mixed):
         return x.mix(linear(x.x, weight, rate, noise))
     if isinstance(x, Shifted):

@@ -37,6 +37,7 @@ class DisenGCN(Backbone):
 
     reads_rows: ClassVar[bool] = True
     reads_x_once: ClassVar[bool] = True
+    encode_hops: ClassVar[int | None] = 0
 
     channels: int = 7
     layers: int = 5

@@ -35,6 +35,8 @@ class GATv2(Backbone):
     """
 
     reads_x_once: ClassVar[bool] = True
+    encode_hops: ClassVar[int | None] = 1
+    decode_hops: ClassVar[int | None] = 1
 
     attention_dropout: float = 0.5
     heads: int = 8

@@ -16,6 +16,8 @@ class GCN(Backbone):
     reads_rows: ClassVar[bool] = True
     reads_hops: ClassVar[bool] = True
     reads_x_once: ClassVar[bool] = True
+    encode_hops: ClassVar[int | None] = 1
+    decode_hops: ClassVar[int | None] = 1
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:

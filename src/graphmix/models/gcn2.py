@@ -35,6 +35,7 @@ class GCN2(Backbone):
 
     reads_rows: ClassVar[bool] = True
     reads_x_once: ClassVar[bool] = True
+    encode_hops: ClassVar[int | None] = 0
 
     layers: int = 64
     teleport: float = 0.1

@@ -27,6 +27,7 @@ class GPR(Backbone):
 
     reads_rows: ClassVar[bool] = True
     reads_x_once: ClassVar[bool] = True
+    encode_hops: ClassVar[int | None] = 0
 
     hops: int = 10
     teleport: float = 0.1

@@ -51,6 +51,7 @@ class Grand(Backbone):
     """
 
     reads_rows: ClassVar[bool] = True
+    decode_hops: ClassVar[int | None] = 0
 
     hops: int = 10
     node_dropout: float = 0.5

@@ -26,6 +26,7 @@ class NetworkInfo:
         uses_edge_weights: whether the weights of edges change what it computes.
         takes_sparse_features: whether it computes with sparse features as they are; otherwise they are written out.
         ignores: hyperparameters of networks that change nothing in this one.
+        needs_whole: why it cannot be trained on parts of a graph; empty if it can.
     """
 
     title: str
@@ -36,6 +37,7 @@ class NetworkInfo:
     uses_edge_weights: bool = False
     takes_sparse_features: bool = True
     ignores: tuple[str, ...] = ()
+    needs_whole: str = ""
 
 
 _DROPOUT = ("input_dropout", "hidden_dropout")
@@ -62,6 +64,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         module="graphmix.models.unet",
         class_name="GraphUNet",
         options=(*_DROPOUT, "pool_ratios"),
+        needs_whole="it pools the best nodes of all",
     ),
     "gpr": NetworkInfo(
         title="GPR-GNN",
@@ -116,6 +119,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         module="graphmix.models.monet",
         class_name="MoNet",
         options=(*_DROPOUT, "kernels", "coordinates"),
+        needs_whole="it reads the degrees of all nodes",
     ),
     "disengcn": NetworkInfo(
         title="DisenGCN",
@@ -140,6 +144,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         options=_DROPOUT,
         uses_edge_weights=True,
         ignores=(*_DROPOUT, "bias"),
+        needs_whole="it reads an embedding of the whole graph",
     ),
     # A network that the caller gives as an object, with its own dropout.
     CUSTOM: NetworkInfo(
@@ -149,6 +154,7 @@ NETWORKS: dict[str, NetworkInfo] = {
         class_name="Wrapped",
         options=(),
         takes_sparse_features=False,
+        needs_whole="it may normalise edges by the degrees of a part",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Features to which every trial adds its own perturbation."""
+"""Features to which every trial adds its own perturbation, and features that have been through the first weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,3 +24,14 @@ class Shifted:
     def shape(self) -> tuple[int, ...]:
         """Shape of X."""
         return tuple(self.x.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """X W in place of X, for a network that reads X in one product with W.
+
+    Attributes:
+        values: X W `[trials, nodes, width]`, without dropout.
+    """
+
+    values: Tensor

@@ -13,7 +13,7 @@ from graphmix.streams import Streams
 from graphmix.training.adam import BETAS, EPSILON, Adam, weight_groups
 from graphmix.training.config import LAST, Config
 from graphmix.training.history import Best
-from graphmix.training.judging import accuracies, judge
+from graphmix.training.judging import accuracies, judge, logits_of
 from graphmix.training.mixup import check_mixup_layer
 from graphmix.training.padding import padded_loss
 from graphmix.training.rules.rule import descend, make_rule
@@ -120,7 +120,7 @@ class Batch:
 
     def _loss(self, moment: Moment, heads: int) -> Tensor:
         order = self._order.index_select(0, self._epoch)[0]
-        state = self._model, self._task, self._config, self._streams, moment
+        state = self._model, self._task.at(self._epoch, self._config), self._config, self._streams, moment
         if self._window == 1:
             return divided_loss(*state, (order, heads))
         coins = self._coins.index_select(0, self._epoch)[0]
@@ -129,7 +129,7 @@ class Batch:
     @torch.no_grad()
     def _judge(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """The selection score, validation and test accuracy, training and validation loss: `[trials]` each."""
-        logits = self._model(self._task.x, self._task.judged)
+        logits = logits_of(self._model, self._task)
         val, test, *losses = judge(logits, self._task)
         if self._config.select_by == "accuracy":
             return val, val, test, losses
@@ -146,7 +146,7 @@ class Batch:
     def test_logits(self) -> Tensor:
         """Logits of the test nodes, by each trial's network at its best epoch: `[trials, test nodes, classes]`."""
         best = replace(self._model, weights=self.kept)
-        return self._task.test.of(best(self._task.x, self._task.judged))
+        return self._task.test.of(logits_of(best, self._task))
 
     @torch.no_grad()
     def _keep_improved(self) -> None:
@@ -199,4 +199,4 @@ def _fill_gradients(optimizer: torch.optim.Optimizer, *_: object) -> None:
 @torch.no_grad()
 def evaluate(model: Backbone, task: Task) -> tuple[Tensor, Tensor]:
     """Validation and test accuracy, without dropout: `[trials]` each."""
-    return accuracies(model(task.x, task.judged), task)
+    return accuracies(logits_of(model, task), task)

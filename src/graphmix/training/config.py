@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from graphmix.errors import ConfigError
 from graphmix.models.registry import NETWORKS
+from graphmix.training.batch_settings import BatchSettings
 from graphmix.training.method import FCN, GNN
 from graphmix.training.methods import METHODS, trained_methods
 from graphmix.training.network_settings import NetworkSettings
@@ -27,7 +28,7 @@ _WEIGHTS = ("none", "balanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(RuleSettings, VariantSettings, NetworkSettings):
+class Config(BatchSettings, RuleSettings, VariantSettings, NetworkSettings):
     """The hyperparameters of a run, with the paper's defaults; the paper's symbols in brackets."""
 
     method: str = setting("graphmix", choices=trained_methods(), help="What is trained, and how")
@@ -149,6 +150,7 @@ class Config(RuleSettings, VariantSettings, NetworkSettings):
         self._check_reading()
         self._check_target_weights()
         self._check_passes()
+        self.check_batch(self.method, self.backbone, kept=self.target_every > 1 and self.predicts_targets)
         self.check_variant(self.method, self.perturbations)
         self.check_rule(self.method, self.backbone, self.perturbations, self.batch_norm)
 
@@ -177,7 +179,7 @@ class Config(RuleSettings, VariantSettings, NetworkSettings):
         for owner in ((dataset, None), (None, backbone), (dataset, backbone)):
             chosen |= SETTINGS.get(owner, {})
         unlabeled = given.get("unlabeled", chosen.get("unlabeled", cls.unlabeled))
-        chosen |= {} if method is None else method.defaults_with(unlabeled)
+        chosen |= {} if method is None else method.defaults_with(unlabeled, given.get("batch_nodes"))
         chosen |= rule_settings(dataset, name) | given
         if dataset in RAMPS:
             epochs = check_value("epochs", chosen.get("epochs", cls.epochs), HYPERPARAMETERS["epochs"])

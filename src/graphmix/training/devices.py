@@ -1,6 +1,7 @@
 """Which device to train on, and how many trials at once."""
 
 import gc
+from dataclasses import replace
 
 import torch
 
@@ -14,6 +15,9 @@ from graphmix.sparse import PASSES, SparseMatrix, fuses
 from graphmix.training.config import Config
 from graphmix.training.estimates import FASTEST, Least, check_possible, least_of
 from graphmix.training.methods import METHODS
+from graphmix.training.parts import lists_edges
+from graphmix.training.sizes import Sizes
+from graphmix.training.whole import MOST_READ
 
 # On the CPU a batch pays off while its dropped-out features fit into the cache: about this many entries.
 _CPU_ENTRIES = 2**20
@@ -24,6 +28,8 @@ _CUDA_PASSES = 4 * 4 * _CUDA_HIDDEN
 _MANY_CLASSES = 3000
 # Share of the free memory that a batch may use.
 _MEMORY_SHARE = 0.5
+# Nodes of mini-batches that are tried, one after the other, where the whole graph does not fit.
+_BATCHES = (4096, 1024, 256)
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -63,7 +69,10 @@ def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_s
     needed, free = bytes_per_trial(graph, config), free_memory(device)
     if needed > free:
         drawn = isinstance(config.unlabeled, int) and config.unlabeled > graph.num_nodes
-        advice = "lower `unlabeled`" if drawn else "lower `hidden` or `epochs`, or use fewer features"
+        smaller = "`batch_nodes`, " if config.batch_nodes > _BATCHES[-1] else ""
+        advice = "lower `unlabeled`" if drawn else f"lower {smaller}`hidden` or `epochs`, or use fewer features"
+        if fitting(graph, config, device) is not config:
+            advice = f"set `batch_nodes`, for example to {fitting(graph, config, device).batch_nodes}"
         raise ConfigError(
             f"one trial needs about {as_size(needed)} of memory, and {device} has {as_size(free)} free; {advice}"
         )
@@ -72,6 +81,32 @@ def check_memory(graph: Graph, config: Config, device: torch.device, *, shared_s
     many = graph.num_classes > _MANY_CLASSES
     advice = "merge rare classes or lower `trials`" if many else "lower `trials`, `epochs` or `hidden`"
     check_possible(least, config, free=free_memory(torch.device("cpu")), advice=advice)
+
+
+def fitting(graph: Graph, config: Config, device: torch.device) -> Config:
+    """Return the config, or where one trial does not fit into memory, one with mini-batches that does, if there is one.
+
+    How many nodes a batch has does not depend on the exact number of free bytes, so that a killed run can go on.
+    """
+    if config.batch_nodes > 0 or not lists_edges(graph) or bytes_per_trial(graph, config) <= free_memory(device):
+        return config
+    for nodes in _BATCHES:
+        try:
+            smaller = replace(config, batch_nodes=nodes, target_every=1)
+        except ConfigError:  # the method or the network needs the whole graph
+            return config
+        if bytes_per_trial(graph, smaller) <= free_memory(device) * _MEMORY_SHARE:
+            return smaller
+    return config
+
+
+def fitting_note(graph: Graph, config: Config, device: torch.device) -> str:
+    """Say why `fitting` chose mini-batches, given the config before."""
+    return (
+        f"one trial on the whole graph needs about {as_size(bytes_per_trial(graph, config))} of memory, and {device} "
+        f"has {as_size(free_memory(device))} free; it is trained in mini-batches of "
+        f"{fitting(graph, config, device).batch_nodes:,} nodes (`batch_nodes`)"
+    )
 
 
 def trials_at_once(graph: Graph, config: Config, device: torch.device, model: Backbone | None = None) -> int:
@@ -128,7 +163,8 @@ def pass_groups(
 
 
 def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None) -> int:
-    """Estimate an upper bound of the memory that one trial adds in training."""
+    """Estimate an upper bound of the memory that one trial adds in training, and with mini-batches in prediction."""
+    sizes = Sizes.of(graph, config)
     network = _footprint(graph, config)
     width, logits = network.hidden_width, network.logits_width
     # Weights, gradient, Adam's two moments, best weights, copies for the two sides of the coin, a teacher.
@@ -136,7 +172,7 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     # Hidden states and logits of the forward and backward passes, and mixed copies of both. Target passes take less, or
     # what `passes_at_once` allows.
     drawn = config.unlabeled if isinstance(config.unlabeled, int) else 0
-    activations = max(graph.num_nodes, drawn) * (network.hidden_states * width + 16 * logits)
+    activations = max(sizes.num_nodes, drawn) * (network.hidden_states * width + 16 * logits)
     # Dropout bits and random words, dropped-out values if a backend writes them out, and tilings of both matrices.
     features = 12 * _entries(graph, config, model)
     curves = 5 * config.epochs
@@ -144,7 +180,17 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     passes = getattr(config, method.passes) if isinstance(method.passes, str) else method.passes
     writes = method.writes_if is None or getattr(config, method.writes_if[0]) == method.writes_if[1]
     written = method.written_out * graph.num_nodes * graph.num_features if writes else 0
-    return 4 * (weights + passes * (activations + features) + written + curves)
+    step = passes * (activations + features) + written
+    whole = 0 if config.batch_nodes == 0 else _predicted(graph, config)
+    return 4 * (weights + step + whole + curves)
+
+
+def _predicted(graph: Graph, config: Config) -> int:
+    """Estimate the numbers that `whole_logits` keeps of all nodes, and those of a chunk, which are more."""
+    network = _footprint(graph, replace(config, batch_nodes=0))
+    kept = graph.num_nodes * (2 * network.hidden_width + 2 * network.logits_width)
+    share = min(1.0, MOST_READ / (graph.num_nodes + 2 * graph.num_edges))
+    return kept + int(3 * network.hidden_width * min(graph.num_nodes, MOST_READ) + share * network.entries)
 
 
 def free_memory(device: torch.device) -> int:
@@ -180,7 +226,7 @@ def _least(graph: Graph, config: Config, device: torch.device, split_nodes: int)
 
 def _footprint(graph: Graph, config: Config) -> Footprint:
     network = backbone_class(config.backbone)
-    return network.footprint(graph, config.hidden, graph.num_classes, **config.options())
+    return network.footprint(Sizes.of(graph, config), config.hidden, graph.num_classes, **config.options())
 
 
 def _stays_sparse(graph: Graph, config: Config, model: Backbone | None) -> bool:
@@ -192,9 +238,10 @@ def _stays_sparse(graph: Graph, config: Config, model: Backbone | None) -> bool:
 
 def _entries(graph: Graph, config: Config, model: Backbone | None) -> int:
     """Return the entries of the largest matrix that every trial reads: the features, or the edges."""
-    features = graph.num_nodes * graph.num_features
-    if isinstance(graph.x, SparseMatrix) and _stays_sparse(graph, config, model):
-        features = graph.x.nonzeros
+    sizes = Sizes.of(graph, config)
+    features = sizes.num_nodes * sizes.num_features
+    if sizes.stored is not None and _stays_sparse(graph, config, model):
+        features = sizes.stored
     return max(features, _footprint(graph, config).entries)
 
 

@@ -4,8 +4,11 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from graphmix.data import Graph
 from graphmix.method import accuracy, label_loss
+from graphmix.models import Backbone
 from graphmix.training.task import Task
+from graphmix.training.whole import whole_logits
 
 try:
     from graphmix.training import triton_judging
@@ -20,6 +23,15 @@ class Judged(NamedTuple):
     test: Tensor
     train_loss: Tensor
     val_loss: Tensor
+
+
+def logits_of(model: Backbone, task: Task, graph: Graph | None = None) -> Tensor:
+    """Compute logits of all nodes, by default on the graph that is judged: `[trials, nodes, classes]`.
+
+    With mini-batches the whole graph may be too large for one pass: then it is done in chunks.
+    """
+    graph = task.judged if graph is None else graph
+    return model(task.x, graph) if task.parts is None else whole_logits(model, task.x, graph)
 
 
 def judge(logits: Tensor, task: Task) -> Judged:

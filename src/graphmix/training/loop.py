@@ -23,6 +23,7 @@ from graphmix.training.padding import window_width
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
 from graphmix.training.tried import Tried
+from graphmix.training.whole import whole_logits
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
     graph = prepare(graph, config).to("cpu")  # where the weights are
     judged = graph if config.predicts_with_gnn else graph.null()
     parts = torch.arange(model.trials).split(trials_at_once(graph, config, graph.y.device, model))
-    return torch.cat([softmax(model.select(part)(graph.x, judged)) for part in parts])
+    predict = Backbone.__call__ if config.batch_nodes == 0 else whole_logits
+    return torch.cat([softmax(predict(model.select(part), graph.x, judged)) for part in parts])
 
 
 def for_model(config: Config, model: Backbone | None) -> Config:
@@ -226,8 +228,8 @@ def fit_batches(
         yield replace(part, seconds=time.perf_counter() - started)
 
 
-def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
-    if not capturable(batch.device):
+def _advance_of(batch: Batch, *, captures: bool, custom: bool) -> Callable[..., None]:
+    if not captures:
         return batch.advance
     return Tried(batch.advance, batch.model.notes) if custom else Captured(batch.advance)
 
@@ -235,12 +237,13 @@ def _advance_of(batch: Batch, *, custom: bool) -> Callable[..., None]:
 def _fit_batch(
     task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
 ) -> Fit:
-    # A wrapped module is captured with the exact numbers of heads.
-    window = window_width(task.graph, config, len(trials)) if capturable(task.device) and model is None else 1
+    # The sizes of mini-batches differ. A wrapped module is captured with the exact numbers of heads.
+    captures = capturable(task.device) and task.parts is None
+    window = window_width(task.graph, config, len(trials)) if captures and model is None else 1
     batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
-    advance = _advance_of(batch, custom=model is not None)
+    advance = _advance_of(batch, captures=captures, custom=model is not None)
     with on_side_stream(task.device):
-        if capturable(task.device) and model is None:
+        if captures and model is None:
             batch.compile_kernels()
         for epoch in range(config.epochs):
             advance(*batch.shape(epoch))

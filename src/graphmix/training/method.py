@@ -80,6 +80,7 @@ class Method:
         other, value = self.needs[name]
         return bool(values[other] == value)
 
-    def defaults_with(self, unlabeled: Any = "all") -> dict[str, Any]:
-        """Return its defaults, given `Config.unlabeled`: targets of nodes that every step draws anew are not kept."""
-        return {name: value for name, value in self.defaults.items() if name != KEPT or unlabeled == "all"}
+    def defaults_with(self, unlabeled: Any = "all", batch_nodes: int | None = 0) -> dict[str, Any]:
+        """Return its defaults, given two values of a config: targets of nodes that a step draws anew are not kept."""
+        kept = unlabeled == "all" and not batch_nodes
+        return {name: value for name, value in self.defaults.items() if name != KEPT or kept}

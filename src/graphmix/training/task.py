@@ -17,6 +17,7 @@ from graphmix.sparse import PickedRows, SparseMatrix, distinct_rows, rows
 from graphmix.training.config import LAST, Config
 from graphmix.training.devices import check_memory
 from graphmix.training.methods import METHODS
+from graphmix.training.parts import Parts
 from graphmix.training.reach import Reach
 
 
@@ -121,6 +122,7 @@ class Task:
         labeled_rows: the features of all nodes that are labeled in some trial, and where `labeled` is among them.
         reach: what the labeled nodes' logits depend on; None if that is most of the graph, or if the network or the
             trial decides what it is.
+        parts: what steps train on instead of the whole graph, with mini-batches; None for full batches.
     """
 
     x: SparseMatrix | Tensor
@@ -134,6 +136,7 @@ class Task:
     targets: Tensor
     labeled_rows: tuple[SparseMatrix | Tensor, Picks]
     reach: Reach | None = None
+    parts: Parts | None = None
 
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
@@ -167,6 +170,23 @@ class Task:
         """
         graph = prepare(graph, config).to(device)
         train, val, test = (mask.to(device) for mask in (train, val, test))
+        task = cls._of_prepared(graph, config, train, ~train, val, test)
+        if config.batch_nodes > 0:
+            return replace(task, parts=Parts.of(graph, train, config))
+        return replace(task, reach=_reach(graph, task.labeled, config))
+
+    def at(self, epoch: int | Tensor, config: Config) -> "Task":
+        """What the step of an epoch trains on: this task, or with mini-batches a part of it, without other nodes."""
+        if self.parts is None:
+            return self
+        part = self.parts.at(int(epoch))
+        none = torch.zeros_like(part.train[:1])
+        return self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none)
+
+    @classmethod
+    def _of_prepared(
+        cls, graph: Graph, config: Config, train: Tensor, unlabeled: Tensor, val: Tensor, test: Tensor
+    ) -> Self:
         labeled = Picks.build(train, graph.y)
         rows = train.any(dim=0).nonzero()[:, 0]
         place = torch.zeros(graph.num_nodes, dtype=torch.int64, device=rows.device)
@@ -178,13 +198,12 @@ class Task:
             judged=graph if config.predicts_with_gnn else graph.null(),
             labeled=labeled,
             # Training must not see their labels.
-            unlabeled=Picks.build(~train, torch.full_like(graph.y, -1)),
+            unlabeled=Picks.build(unlabeled, torch.full_like(graph.y, -1)),
             val=Picks.build(val, graph.y),
             test=Picks.build(test, graph.y),
             targets=_label_targets(labeled.labels, graph.num_classes, config),
             # Padding repeats a node.
             labeled_rows=(_rows(graph.x, rows), replace(labeled, index=place[labeled.index], distinct=False)),
-            reach=_reach(graph, labeled, config),
         )
 
     @property
@@ -217,7 +236,8 @@ class Task:
             return self
         picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
         x, nodes = self.labeled_rows
-        return replace(self, targets=self.targets[trials], labeled_rows=(x, nodes.select(trials)), **picks)
+        parts = None if self.parts is None else self.parts.select(trials)
+        return replace(self, targets=self.targets[trials], labeled_rows=(x, nodes.select(trials)), parts=parts, **picks)
 
 
 def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:

@@ -21,6 +21,7 @@ from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory, choose_device, trials_at_once
+from graphmix.training.judging import logits_of
 from graphmix.training.method import BOTH
 from graphmix.training.methods import METHODS
 from graphmix.training.parallel import check_stop, side_by_side
@@ -200,13 +201,13 @@ def _train_batch(batch: Batch, task: Task, config: Config, trials: list[int], *,
 
 
 def _stepper(batch: Batch, task: Task) -> Callable[..., None]:
-    return Captured(batch.advance_blindly) if capturable(task.device) else batch.advance_blindly
+    return Captured(batch.advance_blindly) if capturable(task.device) and task.parts is None else batch.advance_blindly
 
 
 @torch.no_grad()
 def _held(batch: Batch, task: Task, ground: Graph) -> Tensor:
     """What a batch predicts of its validation nodes: `[trials, picks, classes]`."""
-    return softmax(task.val.of(batch.model(task.x, ground)))
+    return softmax(task.val.of(logits_of(batch.model, task, ground)))
 
 
 def _loss(probabilities: Tensor, task: Task) -> float:

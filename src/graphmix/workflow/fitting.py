@@ -27,7 +27,7 @@ from graphmix.workflow.options import FitOptions, check_backbone
 from graphmix.workflow.outcome import Outcome, find_mixture
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import NOTED, check_predictions, write_predictions
-from graphmix.workflow.plan import Candidate, epoch_notes, make_plan
+from graphmix.workflow.plan import Candidate, epoch_notes, in_memory, make_plan
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
@@ -161,7 +161,8 @@ def fit_problem(
     """
     watch, budget = watch or Watcher(), budget or Budget(options.time_limit)
     stages = stages or Stages(watch)
-    problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan)))
+    plan, notes = in_memory(plan, problem.graph, choose_device(options.device))
+    problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan), *notes))
     found = _look_at(problem, options, watch)
     split = _make_split(problem, plan, options)
     wanted = {"plan": [each.to_json() for each in plan], "wishes": options.to_json(), **(asked or {})}

@@ -1,8 +1,10 @@
 """The plan of a fit: which candidates it tries, in which order, and with which hyperparameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
 
 from graphmix.data import Graph
 from graphmix.data.folds import FOLDS
@@ -10,6 +12,7 @@ from graphmix.errors import ConfigError
 from graphmix.results.names import method_title
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import AUTO, Config
+from graphmix.training.devices import fitting, fitting_note
 from graphmix.training.expectations import few_epochs
 from graphmix.training.method import FCN
 from graphmix.training.methods import METHODS, STEADY
@@ -127,16 +130,20 @@ def usual_config(graph: Graph, method: str, **given: Any) -> Config:
     }
     chosen["epochs"] = max(_FEWEST_EPOCHS, min(chosen["epochs"], chosen["epochs"] * _MANY_NODES // graph.num_nodes))
     if not network.baseline:
-        chosen |= {"method": method, **method_defaults(method, graph, given.get("unlabeled") or "all")}
+        chosen |= {"method": method, **method_defaults(method, graph, given)}
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
 
 
-def method_defaults(method: str, graph: Graph, unlabeled: Any = "all") -> dict[str, Any]:
-    """Return what a method sets by itself; a target needs more confidence where there are fewer classes."""
-    defaults = METHODS[method].defaults_with(unlabeled)
+def method_defaults(method: str, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a method sets by itself; a target needs more confidence where there are fewer classes.
+
+    `given` are other hyperparameters.
+    """
+    drawn = given.get("unlabeled") or "all", given.get("batch_nodes")
+    defaults = METHODS[method].defaults_with(*drawn)
     if method == SELF_TRAINING:
         # In a fit its targets are as gentle as those of steady GraphMix; by itself it is the paper's.
-        gentle = METHODS[STEADY].defaults_with(unlabeled)
+        gentle = METHODS[STEADY].defaults_with(*drawn)
         defaults |= {name: value for name, value in gentle.items() if name in _GENTLE}
     if "target_confidence" in defaults:
         defaults["target_confidence"] = max(defaults["target_confidence"], min(0.9, 2 / graph.num_classes))
@@ -147,3 +154,13 @@ def epoch_notes(candidates: Sequence[Candidate]) -> list[str]:
     """Return a warning if the paper's GraphMix, whose targets are sharp, trains for few epochs."""
     notes = [few_epochs(each.config) for each in candidates if each.method == PUBLISHED]
     return [note for note in notes if note is not None]
+
+
+def in_memory(
+    candidates: Sequence[Candidate], graph: Graph, device: torch.device
+) -> tuple[tuple[Candidate, ...], list[str]]:
+    """Return candidates that train in mini-batches where the whole graph does not fit into memory, and say so."""
+    fits = tuple(replace(each, config=fitting(graph, each.config, device)) for each in candidates)
+    pairs = zip(candidates, fits, strict=True)
+    large = [old for old, new in pairs if old.config is not new.config and not METHODS[old.method].baseline]
+    return fits, [fitting_note(graph, old.config, device) for old in large[:1]]

@@ -1,0 +1,109 @@
+"""Predictions for a whole graph, layer by layer and in chunks of nodes, so that little memory is needed at a time.
+
+The result is exact: a chunk has all neighbours of its nodes. What is kept of all nodes is the product of the features
+with the first weights, the hidden states and the logits.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from graphmix.data import Graph
+from graphmix.data.parts import rows_of, surroundings
+from graphmix.data.sampling import Adjacency
+from graphmix.models import Backbone
+from graphmix.models.backbone import linear
+from graphmix.models.shifted import Mapped
+from graphmix.sparse import SparseMatrix
+
+# Nodes of a chunk and their neighbours: for 16 hidden units and one trial, a quarter of a gigabyte.
+MOST_READ = 2**22
+
+# A chunk's nodes, first and last + 1, in the whole graph.
+Chunk = tuple[int, int]
+
+
+@torch.no_grad()
+def whole_logits(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, most: int = MOST_READ) -> Tensor:
+    """Compute logits of all nodes without dropout: `[trials, nodes, classes]`.
+
+    Args:
+        model: the networks.
+        x: features `[nodes, features]`.
+        graph: the graph, or its null graph for the FCN.
+        most: nodes of a chunk and their neighbours, with repeats; more only for a single node.
+    """
+    chunks = chunks_of(graph, most)
+    if len(chunks) == 1:
+        return model(x, graph)
+    if graph.num_edges == 0 and model.reads_rows:
+        return _joined(chunks, graph.num_nodes, lambda chunk: model(_rows(x, chunk), graph))
+    return _decode(model, _encode(model, x, graph, chunks), graph, chunks)
+
+
+def chunks_of(graph: Graph, most: int) -> list[Chunk]:
+    """Divide the nodes so that those of a chunk and their neighbours are at most `most`, unless it is one node."""
+    if not isinstance(graph.propagation, SparseMatrix) and graph.num_edges > 0:
+        return [(0, graph.num_nodes)]  # neighbours are not listed
+    degrees = torch.from_numpy(graph.structure.degrees) if graph.num_edges else torch.zeros(graph.num_nodes).long()
+    read = (degrees + 1).cumsum(0)
+    bounds, first = [0], 0
+    while bounds[-1] < graph.num_nodes:
+        last = int(torch.searchsorted(read, first + most, right=True))
+        bounds.append(max(last, bounds[-1] + 1))
+        first = int(read[bounds[-1] - 1])
+    return list(pairwise(bounds))
+
+
+def _encode(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, chunks: list[Chunk]) -> Tensor:
+    nodes = graph.num_nodes
+    if model.encode_hops == 0:
+        return _joined(chunks, nodes, lambda chunk: model.encode(_rows(x, chunk), graph))
+    if model.encode_hops is None or not model.reads_x_once:
+        return model.encode(x, graph)
+    # Once for every node, not for every chunk that reads it.
+    weight = model.first_weight(graph)
+    mapped = _joined(chunks, nodes, lambda chunk: linear(_rows(x, chunk), weight, 0.0, None))
+
+    def encode(values: Tensor, part: Graph) -> Tensor:
+        return model.encode(cast(Any, Mapped(values)), part)
+
+    return _joined(chunks, nodes, lambda chunk: _with_neighbours(encode, mapped, graph, chunk))
+
+
+def _decode(model: Backbone, hidden: Tensor, graph: Graph, chunks: list[Chunk]) -> Tensor:
+    if model.decode_hops == 0:
+        return _joined(chunks, graph.num_nodes, lambda chunk: model.decode(hidden[:, slice(*chunk)], graph))
+    if model.decode_hops is None:
+        return model.decode(hidden, graph)
+    return _joined(chunks, graph.num_nodes, lambda chunk: _with_neighbours(model.decode, hidden, graph, chunk))
+
+
+def _with_neighbours(layer: Callable[[Tensor, Graph], Tensor], values: Tensor, graph: Graph, chunk: Chunk) -> Tensor:
+    """Apply a layer to a chunk's nodes, given values `[trials, nodes, width]` of all nodes."""
+    nodes = torch.arange(*chunk, device=values.device)
+    part = surroundings(graph.derived(Adjacency.of), nodes)
+    own = part.of(graph, x=values.new_empty(len(part.nodes), 0))
+    if own.num_edges == 0:
+        # No node of the chunk has neighbours, but a layer takes a graph without edges for the null graph.
+        return layer(values, graph)[:, slice(*chunk)]
+    return layer(values[:, part.nodes], own)[:, part.places(nodes)]
+
+
+def _joined(chunks: list[Chunk], nodes: int, compute: Callable[[Chunk], Tensor]) -> Tensor:
+    """Compute chunk by chunk `[trials, nodes of the chunk, width]`; put them together: `[trials, nodes, width]`."""
+    whole: Tensor | None = None
+    for first, last in chunks:
+        values = compute((first, last))
+        if whole is None:
+            whole = values.new_empty(values.shape[0], nodes, values.shape[2])
+        whole[:, first:last] = values
+    assert whole is not None, "a graph has nodes"
+    return whole
+
+
+def _rows(x: SparseMatrix | Tensor, chunk: Chunk) -> SparseMatrix | Tensor:
+    return x[slice(*chunk)] if isinstance(x, Tensor) else rows_of(x, torch.arange(*chunk, device=x.crow.device))
