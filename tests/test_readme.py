@@ -47,7 +47,8 @@ def worse(value):
             changed[name] += 1
     if "soft_rank" in changed:
         changed["soft_rank"] = [[rank + 1 for rank in trial] for trial in changed["soft_rank"]]
-    return changed | ({"word": "lower"} if "word" in changed else {})
+    claimed = "findings" in changed or "asked" in changed
+    return changed | ({"word": "does not hold" if claimed else "lower"} if "word" in changed else {})
 
 
 def every_page(tables):

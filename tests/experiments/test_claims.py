@@ -162,7 +162,10 @@ def test_memory_and_seconds_are_of_a_trial_and_estimates_say_so():
     assert (finding.ours, finding.other, finding.word, finding.estimated) == (1.5, 1.0, "does not hold", False)
     assert seen(finding) == "1.500 and 1.000: 1.50 times"
     guess = Details(classes=("a",), memory_estimate=2**29)
-    estimated = [cell("A", details=guess), measured[1]]
+    other = Details(classes=("a",), memory_estimate=2**30)
+    # The other side was measured, but an estimate is compared with an estimate.
+    assert judge_claim(spec(ratio), [cell("A", details=guess), measured[1]]).findings[0].ours is None
+    estimated = [cell("A", details=guess), replace(measured[1], outcome=replace(measured[1].outcome, details=other))]
     finding = judge_claim(spec(ratio), estimated).findings[0]
     assert (finding.ours, finding.word, finding.estimated) == (0.5, "holds", True)
     assert "(estimated)" in seen(finding)

@@ -5,6 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, DataError, fit, load_run, make_split, synthetic, train
+from graphmix.analysis.details import curves
 from graphmix.baselines import judge
 from graphmix.training.expectations import unused_settings
 
@@ -32,6 +33,14 @@ def test_the_last_epoch_is_kept(graph, method, ties):
     assert_close(trained.test_accuracy, trained.history.test_accuracy[:, -1], rtol=0, atol=0)
     right = (trained.predict(graph) == graph.y) & split.test
     assert_close(trained.test_accuracy, right.sum(dim=1) / split.test.sum(dim=1))
+
+
+def test_there_is_no_validation_loss():
+    graph, _ = synthetic(nodes=90, features=12, labels_per_class=3, seed=1)
+    trained = fit(graph, drawn(graph, "2-per-class-no-validation"), Config(trials=3, epochs=4, select_by="last"))
+    assert trained.history.val_loss.isnan().all()
+    assert trained.history.train_loss.isfinite().all()
+    assert set(curves(trained).val_loss.mean) == {None}
 
 
 def test_validation_nodes_change_nothing_but_what_is_measured(graph):

@@ -176,3 +176,39 @@ def test_links_are_trained_on_in_parts_if_the_pairs_that_share_an_end_can_be_lis
 
 def test_targets_are_not_kept_with_mini_batches():
     assert Config.for_dataset("", method="graphmix-steady", batch_nodes=10).target_every == 1
+
+
+def with_own_splits(**choices):
+    """Trials with splits of their own, so few labels each that most parts have none of a trial's."""
+    graph, _, config = setup(trials=6, batch_nodes=8, batch_fanout=2, **choices)
+    picks = torch.stack([torch.randperm(200, generator=torch.Generator().manual_seed(seed)) for seed in range(6)])
+    train, val, test = (
+        torch.zeros(6, 200, dtype=torch.bool).scatter(1, part, True)
+        for part in (picks[:, :4], picks[:, 4:60], picks[:, 60:])
+    )
+    return graph, Split(train, val, test), config
+
+
+@pytest.mark.parametrize("method", ["graphmix", "graphmix-steady", "fcn-mixup", "fcn", "self-training"])
+def test_a_part_may_have_no_label_of_a_trial(method):
+    graph, split, config = with_own_splits(method=method, target_every=1)
+    together, alone = (fit(graph, split, config, device="cpu", chunk=chunk) for chunk in (6, 1))
+    assert together.history.loss.isfinite().all()
+    assert all(weight.isfinite().all() for weight in together.weights.values())
+    for name, weight in together.weights.items():
+        assert torch.equal(weight, alone.weights[name])
+
+
+def test_shares_and_weights_of_classes_are_those_of_all_labels():
+    graph, split, config = with_own_splits(class_weight="balanced")
+    task = Task.build(graph, split, config)
+    part = task.at(3, config)
+    assert torch.equal(part.label_shares, task.label_shares)
+    wanted = (
+        torch.nn.functional.one_hot(part.labeled.labels.clamp_min(0), graph.num_classes) * task.class_weights[:, None]
+    )
+    assert torch.equal(part.targets, wanted)
+
+
+def test_a_batch_of_labeled_nodes_alone_is_full():
+    assert len(seeds_of(labeled=95, nodes=100, size=20).at(0)) == 20

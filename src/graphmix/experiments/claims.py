@@ -75,7 +75,10 @@ def _find(asked: Comparison, cells: Iterable[CellResult], place: tuple[str, str 
     by_row = {cell.row: cell for cell in cells}
     blank = Finding(asked=asked, column=place[0], reading=place[1])
     sides = [by_row.get(row) for row in (asked.row, asked.against) if row is not None]
-    read = [QUANTITIES[asked.quantity](cell) if cell is not None else [] for cell in sides]
+    estimated = asked.quantity == "memory" and any(cell is None or _peak(cell) is None for cell in sides)
+    # A measured number is never compared with an estimate.
+    quantity = _estimate if estimated else QUANTITIES[asked.quantity]
+    read = [quantity(cell) if cell is not None else [] for cell in sides]
     if not all(read):
         return blank
     means = [fmean(values) for values in read]
@@ -83,7 +86,7 @@ def _find(asked: Comparison, cells: Iterable[CellResult], place: tuple[str, str 
         blank,
         ours=round(means[0], 4),
         other=round(means[1], 4) if len(means) > 1 else None,
-        estimated=asked.quantity == "memory" and any(_peak(cell) is None for cell in sides if cell is not None),
+        estimated=estimated,
     )
     if asked.bound is not None:
         return replace(known, word=within(asked, means[0] if len(means) == 1 else means[0] / means[1]))
@@ -117,9 +120,12 @@ def _peak(cell: CellResult) -> float | None:
 
 
 def _memory(cell: CellResult) -> Values:
-    peak, details = _peak(cell), cell.details
-    if peak is not None:
-        return [peak]
+    peak = _peak(cell)
+    return [] if peak is None else [peak]
+
+
+def _estimate(cell: CellResult) -> Values:
+    details = cell.details
     return [] if details is None or details.memory_estimate is None else [details.memory_estimate / GIB]
 
 

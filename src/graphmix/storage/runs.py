@@ -88,7 +88,7 @@ def train(
     task = Task.build(graph, split, config, choose_device(device))
     with _open_folder(folder, _asked(graph, split, config, model)):
         parts = [_read_part(path, config) for path in sorted((folder / PARTS).glob("trials-*.safetensors"))]
-        done = {trial for part in parts for trial in part.trials}
+        done, before = {trial for part in parts for trial in part.trials}, len(parts)
         elapsed = max((part.seconds for part in parts), default=0.0)
         for part in fit_batches(task, config, model=model, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
             name = f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors"
@@ -96,8 +96,9 @@ def train(
             parts.append(part)
         fit = replace(Fit.join(parts), network=model)
         results = describe(fit, graph, split, task.device)
-        if (most := peak.bytes()) is not None:
-            at_once = max(len(part.trials) for part in parts)
+        # Only what this process trained; a resumed run may have nothing left to train.
+        if len(parts) > before and (most := peak.bytes()) is not None:
+            at_once = max(len(part.trials) for part in parts[before:])
             results = replace(results, peak_memory=most, trials_at_once=at_once)
         write_tensors(folder / WEIGHTS, fit.weights)
         write_tensors(folder / CURVES, _curves(fit) | {f"{_BEST}{name}": getattr(fit, name) for name in _SCORES})

@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from graphmix.data import Graph
 from graphmix.method import accuracy, label_loss
 from graphmix.models import Backbone
-from graphmix.training.task import Task
+from graphmix.training.task import Picks, Task
 from graphmix.training.whole import whole_logits
 
 try:
@@ -40,12 +41,17 @@ def judge(logits: Tensor, task: Task) -> Judged:
         nodes = task.judged_nodes
         right, losses = triton_judging.measure(logits, nodes.index, nodes.labels, nodes.weight, nodes.bounds)
         _, val, test = right / nodes.counts
-        return Judged(val, test, losses[0], losses[1])
+        return Judged(val, test, losses[0], _of_some(losses[1], task.val))
     val, test = accuracies(logits, task)
     train_loss, val_loss = (
         label_loss(nodes.of(logits), nodes.labels, nodes.weight) for nodes in (task.labeled, task.val)
     )
-    return Judged(val, test, train_loss, val_loss)
+    return Judged(val, test, train_loss, _of_some(val_loss, task.val))
+
+
+def _of_some(loss: Tensor, nodes: Picks) -> Tensor:
+    """A loss `[trials]`; NaN in trials without nodes."""
+    return loss.where(nodes.count > 0, torch.nan)
 
 
 def accuracies(logits: Tensor, task: Task) -> tuple[Tensor, Tensor]:

@@ -23,7 +23,7 @@ from graphmix.training.padding import window_width
 from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
 from graphmix.training.tried import Tried
-from graphmix.training.whole import whole_logits
+from graphmix.training.whole import MOST_READ, whole_logits
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
     graph = prepare(graph, config).to("cpu")  # where the weights are
     judged = graph if config.predicts_with_gnn else graph.null()
     parts = torch.arange(model.trials).split(trials_at_once(graph, config, graph.y.device, model))
-    predict = Backbone.__call__ if config.batch_nodes == 0 else whole_logits
-    return torch.cat([softmax(predict(model.select(part), graph.x, judged)) for part in parts])
+    most = MOST_READ if config.batch_nodes > 0 else None
+    return torch.cat([softmax(whole_logits(model.select(part), graph.x, judged, most)) for part in parts])
 
 
 def for_model(config: Config, model: Backbone | None) -> Config:

@@ -47,7 +47,7 @@ class Seeds:
 
     def at(self, epoch: int) -> Tensor:
         """Return the nodes of an epoch: int64 `[picks]`, increasing."""
-        labeled = self._turn(0, self.labeled, self.size // 2, epoch)
+        labeled = self._turn(0, self.labeled, max(self.size // 2, self.size - len(self.others)), epoch)
         others = self._turn(1, self.others, self.size - len(labeled), epoch)
         return torch.cat([labeled, others]).sort().values
 

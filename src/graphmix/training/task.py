@@ -119,6 +119,8 @@ class Task:
         test: test nodes.
         targets: one-hot labels of the labeled nodes, times the class's weight if classes are weighted:
             `[trials or 1, labeled, classes]`.
+        label_shares: the share of each class in the loss on all labels: `[trials or 1, classes]`, rows sum to 1.
+        class_weights: `[trials or 1, classes]`; None if labels count alike.
         labeled_rows: the features of all nodes that are labeled in some trial, and where `labeled` is among them.
         reach: what the labeled nodes' logits depend on; None if that is most of the graph, or if the network or the
             trial decides what it is.
@@ -134,6 +136,8 @@ class Task:
     val: Picks
     test: Picks
     targets: Tensor
+    label_shares: Tensor
+    class_weights: Tensor | None
     labeled_rows: tuple[SparseMatrix | Tensor, Picks]
     reach: Reach | None = None
     parts: Parts | None = None
@@ -181,7 +185,10 @@ class Task:
             return self
         part = self.parts.at(int(epoch))
         none = torch.zeros_like(part.train[:1])
-        return self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none)
+        task = self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none)
+        # Of the whole split: a class without a label in this part is still a class.
+        targets = _label_targets(task.labeled.labels, part.graph.num_classes, self.class_weights)
+        return replace(task, targets=targets, label_shares=self.label_shares, class_weights=self.class_weights)
 
     @classmethod
     def _of_prepared(
@@ -189,6 +196,10 @@ class Task:
     ) -> Self:
         labeled = Picks.build(train, graph.y)
         rows = train.any(dim=0).nonzero()[:, 0]
+        # A part may have no label of these trials. Then any row will do, since its weight is 0.
+        rows = rows if len(rows) > 0 else rows.new_zeros(1)
+        weights = class_weights(labeled.labels, graph.num_classes) if config.class_weight != "none" else None
+        targets = _label_targets(labeled.labels, graph.num_classes, weights)
         place = torch.zeros(graph.num_nodes, dtype=torch.int64, device=rows.device)
         place[rows] = torch.arange(len(rows), device=rows.device)
         return cls(
@@ -201,7 +212,9 @@ class Task:
             unlabeled=Picks.build(unlabeled, torch.full_like(graph.y, -1)),
             val=Picks.build(val, graph.y),
             test=Picks.build(test, graph.y),
-            targets=_label_targets(labeled.labels, graph.num_classes, config),
+            targets=targets,
+            label_shares=_label_shares(targets, labeled),
+            class_weights=weights,
             # Padding repeats a node.
             labeled_rows=(_rows(graph.x, rows), replace(labeled, index=place[labeled.index], distinct=False)),
         )
@@ -224,12 +237,6 @@ class Task:
         counts = torch.stack([nodes.count.expand(splits) for nodes in parts])
         return JudgedNodes(index, labels, weight, torch.tensor(bounds, device=self.device), counts)
 
-    @property
-    def label_shares(self) -> Tensor:
-        """The share of each class in the loss on labels: `[trials or 1, classes]`, rows sum to 1."""
-        counted = (self.targets * self.labeled.weight[..., None]).sum(dim=1)
-        return counted / counted.sum(dim=1, keepdim=True)
-
     def select(self, trials: Tensor) -> "Task":
         """Keep only the given trials; nothing is copied if all trials share one split."""
         if self.labeled.index.shape[0] == 1:
@@ -237,7 +244,15 @@ class Task:
         picks = {name: getattr(self, name).select(trials) for name in ("labeled", "unlabeled", "val", "test")}
         x, nodes = self.labeled_rows
         parts = None if self.parts is None else self.parts.select(trials)
-        return replace(self, targets=self.targets[trials], labeled_rows=(x, nodes.select(trials)), parts=parts, **picks)
+        return replace(
+            self,
+            targets=self.targets[trials],
+            label_shares=self.label_shares[trials],
+            class_weights=None if self.class_weights is None else self.class_weights[trials],
+            labeled_rows=(x, nodes.select(trials)),
+            parts=parts,
+            **picks,
+        )
 
 
 def _rows(x: SparseMatrix | Tensor, rows: Tensor) -> SparseMatrix | Tensor:
@@ -255,10 +270,13 @@ def _reach(graph: Graph, labeled: Picks, config: Config) -> Reach | None:
     return Reach.find(graph, labeled.index[0], dropout=config.input_dropout > 0)
 
 
-def _label_targets(labels: Tensor, classes: int, config: Config) -> Tensor:
+def _label_targets(labels: Tensor, classes: int, weights: Tensor | None) -> Tensor:
     # Padding may have the label -1. Its weight is 0, so any class will do.
     one_hot = F.one_hot(labels.clamp_min(0), classes).float()
-    if config.class_weight == "none":
-        return one_hot
     # Applied to the targets, not to the nodes' weights, so that mixing two nodes mixes the weights of their classes.
-    return one_hot * class_weights(labels, classes)[:, None]
+    return one_hot if weights is None else one_hot * weights[:, None]
+
+
+def _label_shares(targets: Tensor, labeled: Picks) -> Tensor:
+    counted = (targets * labeled.weight[..., None]).sum(dim=1)
+    return counted / counted.sum(dim=1, keepdim=True)

@@ -51,7 +51,7 @@ class VariantSettings:
         """Return those of these hyperparameters that have no effect with a method, α and γ."""
         targets = METHODS[method].predicts_targets and gamma > 0
         effects = {
-            "mixup_layer": METHODS[method].mixes and alpha > 0,
+            "mixup_layer": (METHODS[method].mixes or "alpha" in METHODS[method].uses) and alpha > 0,
             "teacher": targets,
             "teacher_decay": targets and self.teacher.endswith(AVERAGE),
             "gnn_targets": targets and METHODS[method].trains == BOTH and METHODS[method].mixes_targets,

@@ -48,6 +48,8 @@ def compile_kernels(model: Backbone, task: Task, config: Config, streams: Stream
         torch.cuda.empty_cache()
     if stream is not None:
         stream.synchronize()
+        # Training never has all these parts in memory at once.
+        torch.cuda.reset_peak_memory_stats(task.device)
 
 
 def _on(stream: torch.cuda.Stream | None, part: Callable[[], None]) -> None:

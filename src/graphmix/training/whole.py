@@ -27,17 +27,17 @@ Chunk = tuple[int, int]
 
 
 @torch.no_grad()
-def whole_logits(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, most: int = MOST_READ) -> Tensor:
+def whole_logits(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, most: int | None = MOST_READ) -> Tensor:
     """Compute logits of all nodes without dropout: `[trials, nodes, classes]`.
 
     Args:
         model: the networks.
         x: features `[nodes, features]`.
         graph: the graph, or its null graph for the FCN.
-        most: nodes of a chunk and their neighbours, with repeats; more only for a single node.
+        most: nodes of a chunk and their neighbours, with repeats; more only for a single node. None for one pass.
     """
-    chunks = chunks_of(graph, most)
-    if len(chunks) == 1:
+    chunks = [] if most is None else chunks_of(graph, most)
+    if len(chunks) <= 1:
         return model(x, graph)
     if graph.num_edges == 0 and model.reads_rows:
         return _joined(chunks, graph.num_nodes, lambda chunk: model(_rows(x, chunk), graph))

@@ -126,3 +126,11 @@ def test_what_it_cannot_do_is_refused():
         Config(method="graphmix-grand", backbone="grand", perturbations=0)
     with pytest.raises(ConfigError, match="`batch_norm`"):
         Config(method="graphmix-grand", backbone="grand", batch_norm=True)
+
+
+def test_the_layer_of_mixup_counts():
+    # Its network does not read the features in one product, so there is only one layer to mix at.
+    graph, split = synthetic(nodes=90, features=10, labels_per_class=4)
+    config = Config.for_dataset("", method="graphmix-grand", mixup_layer="input", epochs=2)
+    with pytest.raises(ConfigError, match="mixup_layer"):
+        fit(graph, split, config, device="cpu")
