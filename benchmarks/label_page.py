@@ -2,7 +2,7 @@
 
 from graphmix.results.wording import spread_of
 from label_rows import CLASSES, PANELS, RIVAL, SHARES, Point, beaten, in_panel, read_points
-from results_page import commit_of
+from results_page import commit_of, images
 
 # A number and its spread stay on one line.
 SPREAD = "\u00a0±\u00a0"
@@ -44,12 +44,7 @@ def page(found: list[Point] | None = None) -> str:
 
 def picture(dataset: str) -> str:
     """The picture of a dataset, for both themes."""
-    drawn = []
-    for theme in ("light", "dark"):
-        image = f"_static/labels/{dataset.lower()}-{theme}.svg"
-        alt = f"Accuracy on {dataset} against the number of labels"
-        drawn.append(f"```{{image}} {image}\n:class: figure only-{theme}\n:alt: {alt}\n```\n")
-    return "\n".join(drawn)
+    return "\n".join(images("labels", dataset, f"Accuracy on {dataset} against the number of labels"))
 
 
 def table(here: list[Point]) -> str:

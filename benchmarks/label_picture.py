@@ -6,15 +6,12 @@ One panel for each way in which splits are drawn. Writes DATASET-light.svg and D
 writes the page.
 """
 
-import argparse
-import io
-from pathlib import Path
 from typing import Any
 
 import matplotlib
 
-from front_picture import STATIC, THEMES, Theme
-from graphmix.storage.files import write_bytes
+from dataset_pictures import as_svg, plain, style, write_pictures
+from front_picture import Theme
 from label_rows import PANELS, RIVAL, Point, in_panel, read_points
 
 # As narrow as a phone; inches of a panel, of the legend with the first title, and of the last axis.
@@ -27,16 +24,9 @@ DASHES = ("-", "--", "-.", ":")
 
 def main() -> None:
     """Draw every dataset in both themes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=STATIC / "labels")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
     found = read_points()
-    for dataset in dict.fromkeys(point.dataset for point in found):
-        for name, theme in THEMES.items():
-            path = options.out / f"{dataset.lower()}-{name}.svg"
-            write_bytes(path, draw(found, dataset, theme))
-            print(path)
+    datasets = dict.fromkeys(point.dataset for point in found)
+    write_pictures(__doc__, "labels", datasets, lambda dataset, theme: draw(found, dataset, theme))
 
 
 def draw(found: list[Point], dataset: str, theme: Theme) -> bytes:
@@ -46,21 +36,18 @@ def draw(found: list[Point], dataset: str, theme: Theme) -> bytes:
 
     panels = [panel for panel in PANELS if in_panel(found, dataset, panel)]
     styles = line_styles(found, theme)
-    style = {"svg.fonttype": "none", "svg.hashsalt": dataset, "font.family": "sans-serif", "font.size": 10.5}
-    inks = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
     height = LEGEND + PANEL * len(panels) + FOOT
-    with plt.rc_context(style | dict.fromkeys(inks, theme.text)):
+    with plt.rc_context(style(dataset, theme)):
         figure, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, height), squeeze=False, facecolor=theme.page)
         figure.subplots_adjust(left=0.1, right=0.975, top=1 - LEGEND / height, bottom=FOOT / height, hspace=0.5)
         for axis, panel in zip(axes[:, 0], panels, strict=True):
-            _panel(axis, in_panel(found, dataset, panel), styles, theme)
-            axis.set_title(f"{dataset}, {PANELS[panel]}: accuracy (%)", loc="left", fontsize=10.5)
+            _panel(axis, in_panel(found, dataset, panel), styles)
+            plain(axis, f"{dataset}, {PANELS[panel]}: accuracy (%)", theme, margin=0.12, ticks=6)
         axes[-1, 0].set_xlabel("labels")
         _legend(figure, styles, dataset, found)
-        held = io.BytesIO()
-        figure.savefig(held, format="svg", facecolor=theme.page, metadata={"Date": None, "Creator": None})
+        drawn = as_svg(figure, theme)
         plt.close(figure)
-    return held.getvalue()
+    return drawn
 
 
 def line_styles(found: list[Point], theme: Theme) -> dict[str, dict[str, Any]]:
@@ -79,7 +66,7 @@ def line_styles(found: list[Point], theme: Theme) -> dict[str, dict[str, Any]]:
     return styles
 
 
-def _panel(axis: Any, here: list[Point], styles: dict[str, dict[str, Any]], theme: Theme) -> None:
+def _panel(axis: Any, here: list[Point], styles: dict[str, dict[str, Any]]) -> None:
     """Draw the lines of one way to split."""
     for row in dict.fromkeys(point.row for point in here):
         known = [point for point in here if point.row == row and point.mean is not None]
@@ -89,14 +76,6 @@ def _panel(axis: Any, here: list[Point], styles: dict[str, dict[str, Any]], them
     axis.set_xticks([labels for labels, _ in ticks], [f"{labels}\n({amount})" for labels, amount in ticks])
     axis.set_xlim(min(ticks)[0] / 1.15, max(ticks)[0] * 1.15)
     axis.minorticks_off()
-    axis.set_facecolor(theme.page)
-    axis.grid(color=theme.grid, linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.tick_params(length=0, which="both")
-    axis.margins(y=0.12)
-    axis.locator_params(axis="y", nbins=6)
-    for side in ("top", "right", "left", "bottom"):
-        axis.spines[side].set_visible(False)
 
 
 def _legend(figure: Any, styles: dict[str, dict[str, Any]], dataset: str, found: list[Point]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from graphmix.results.wording import points, spread, spread_of
 from leaderboard_rows import SPLITS, TRIALS, Place, best_first, read_places
-from results_page import commit_of, trials, verdict
+from results_page import commit_of, images, trials, verdict
 
 # A number and its spread stay on one line.
 SPREAD = "\u00a0±\u00a0"
@@ -86,10 +86,8 @@ def pictures(found: list[Place]) -> str:
     drawn = []
     for dataset in datasets(found):
         drawn.append(f"### {dataset}\n")
-        for theme in ("light", "dark"):
-            image = f"_static/leaderboard/{dataset.lower()}-{theme}.svg"
-            alt = f"Accuracy of every method on {dataset} against the seconds that {TRIALS} trials take"
-            drawn.append(f"```{{image}} {image}\n:class: figure only-{theme}\n:alt: {alt}\n```\n")
+        alt = f"Accuracy of every method on {dataset} against the seconds that {TRIALS} trials take"
+        drawn += images("leaderboard", dataset, alt)
     return "\n".join(drawn)
 
 

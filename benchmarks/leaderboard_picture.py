@@ -5,16 +5,13 @@
 One panel for each kind of split. Writes DATASET-light.svg and DATASET-dark.svg; benchmarks/tables.py writes the page.
 """
 
-import argparse
-import io
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import matplotlib
 
-from front_picture import STATIC, THEMES, Theme
-from graphmix.storage.files import write_bytes
+from dataset_pictures import as_svg, plain, style, write_pictures
+from front_picture import Theme
 from leaderboard_page import datasets
 from leaderboard_rows import SPLITS, TRIALS, Place, best_first, read_places
 
@@ -39,16 +36,8 @@ DOT, WIDER = 5.0, 1.08
 
 def main() -> None:
     """Draw every dataset in both themes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=STATIC / "leaderboard")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
     found = read_places()
-    for dataset in datasets(found):
-        for name, theme in THEMES.items():
-            path = options.out / f"{dataset.lower()}-{name}.svg"
-            write_bytes(path, draw(found, dataset, theme))
-            print(path)
+    write_pictures(__doc__, "leaderboard", datasets(found), lambda dataset, theme: draw(found, dataset, theme))
 
 
 def draw(found: list[Place], dataset: str, theme: Theme) -> bytes:
@@ -56,9 +45,7 @@ def draw(found: list[Place], dataset: str, theme: Theme) -> bytes:
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    style = {"svg.fonttype": "none", "svg.hashsalt": dataset, "font.family": "sans-serif", "font.size": 10.5}
-    inks = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
-    with plt.rc_context(style | dict.fromkeys(inks, theme.text)):
+    with plt.rc_context(style(dataset, theme)):
         figure, panels = plt.subplots(len(SPLITS), 1, figsize=SIZE, sharex=True, facecolor=theme.page)
         figure.subplots_adjust(left=0.09, right=0.985, top=0.965, bottom=0.065, hspace=0.13)
         drawn = [points(found, dataset, split) for split in SPLITS.values()]
@@ -68,10 +55,9 @@ def draw(found: list[Place], dataset: str, theme: Theme) -> bytes:
         # Names are placed when the axes no longer change.
         for panel, here in zip(panels, drawn, strict=True):
             _names(panel, here)
-        held = io.BytesIO()
-        figure.savefig(held, format="svg", facecolor=theme.page, metadata={"Date": None, "Creator": None})
+        picture = as_svg(figure, theme)
         plt.close(figure)
-    return held.getvalue()
+    return picture
 
 
 def points(found: list[Place], dataset: str, split: str) -> list[Place]:
@@ -98,15 +84,7 @@ def _panel(panel: Any, here: list[Place], title: str, theme: Theme) -> None:
         face = theme.page if place.older else colour
         look = {"marker": "s" if place.on_cpu else "o", "facecolor": face, "edgecolor": colour}
         panel.scatter(place.seconds, place.mean, s=34, linewidths=1.5, zorder=3, **look)
-    panel.set_title(title, loc="left", fontsize=10.5)
-    panel.set_facecolor(theme.page)
-    panel.grid(color=theme.grid, linewidth=0.8)
-    panel.set_axisbelow(True)
-    panel.tick_params(length=0, which="both")
-    panel.margins(y=0.09)
-    panel.locator_params(axis="y", nbins=7)
-    for side in ("top", "right", "left", "bottom"):
-        panel.spines[side].set_visible(False)
+    plain(panel, title, theme, margin=0.09, ticks=7)
 
 
 def _seconds(panel: Any, seconds: list[float]) -> None:

@@ -255,3 +255,9 @@ def read_records(*wanted: str) -> list[Record]:
 
 
 KINDS = {"table": table, "figure": figure, "selection": selection, "bound": bound}
+
+
+def images(folder: str, dataset: str, alt: str) -> list[str]:
+    """Markdown of a dataset's picture, for both themes."""
+    places = [(name, f"_static/{folder}/{dataset.lower()}-{name}.svg") for name in ("light", "dark")]
+    return [f"```{{image}} {path}\n:class: figure only-{name}\n:alt: {alt}\n```\n" for name, path in places]

@@ -15,6 +15,20 @@ MODULES = ("names", "graphs", "peers", "fit", "rows", "checks", "tables")
 
 
 @pytest.fixture(scope="session")
+def benchmark_module():
+    """Imports a module of benchmarks/ by its name."""
+
+    def load(name):
+        sys.path.insert(0, str(BENCHMARKS))
+        try:
+            return importlib.import_module(name)
+        finally:
+            sys.path.remove(str(BENCHMARKS))
+
+    return load
+
+
+@pytest.fixture(scope="session")
 def wild():
     """`benchmarks/wild.py` as `wild.main`, and the modules beside it by their names."""
     pytest.importorskip("torch_geometric")

@@ -1,8 +1,6 @@
 """The page of very few labels: every number comes from a results file, and what was not run says so."""
 
-import importlib
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,22 +16,14 @@ from graphmix.results.run import RunResult, Score
 ROOT = Path(__file__).parents[2]
 
 
-def module(name):
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+@pytest.fixture(scope="module")
+def rows(benchmark_module):
+    return benchmark_module("label_rows")
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return module("label_rows")
-
-
-@pytest.fixture(scope="module")
-def writer():
-    return module("label_page")
+def writer(benchmark_module):
+    return benchmark_module("label_page")
 
 
 @pytest.fixture(scope="module")
@@ -127,27 +117,27 @@ def test_the_committed_page_is_that_of_the_results(writer, found):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_committed_pictures_are_those_of_the_results(found, theme):
+def test_the_committed_pictures_are_those_of_the_results(found, theme, benchmark_module):
     pytest.importorskip("matplotlib")
-    picture = module("label_picture")
+    picture = benchmark_module("label_picture")
     for dataset in ("Cora", "Amazon-Photo"):
-        drawn = picture.draw(found, dataset, picture.THEMES[theme])
+        drawn = picture.draw(found, dataset, benchmark_module("front_picture").THEMES[theme])
         committed = (ROOT / "docs/_static/labels" / f"{dataset.lower()}-{theme}.svg").read_bytes()
         assert dots(committed) == dots(drawn)
         assert dots(drawn)
-        assert picture.draw(found, dataset, picture.THEMES[theme]) == drawn
+        assert picture.draw(found, dataset, benchmark_module("front_picture").THEMES[theme]) == drawn
 
 
-def test_every_method_looks_different(found):
+def test_every_method_looks_different(found, benchmark_module):
     pytest.importorskip("matplotlib")
-    picture = module("label_picture")
-    styles = picture.line_styles(found, picture.THEMES["light"])
+    picture = benchmark_module("label_picture")
+    styles = picture.line_styles(found, benchmark_module("front_picture").THEMES["light"])
     assert set(styles) == {point.row for point in found}
     assert len({(style["marker"], style["color"]) for style in styles.values()}) == len(styles)
 
 
-def test_the_search_never_sees_a_test_label(monkeypatch):
-    search = module("label_search")
+def test_the_search_never_sees_a_test_label(monkeypatch, benchmark_module):
+    search = benchmark_module("label_search")
     monkeypatch.setitem(
         search.TRIED, "quick", search.TRIED["balanced-wide"] | {"epochs": 12, "rampup_start": 2, "hops": 3}
     )
@@ -165,8 +155,8 @@ def test_the_search_never_sees_a_test_label(monkeypatch):
     assert {**again, "seconds": 0} == {**honest, "seconds": 0}
 
 
-def test_the_chosen_settings_are_those_of_the_specs():
-    search = module("label_search")
+def test_the_chosen_settings_are_those_of_the_specs(benchmark_module):
+    search = benchmark_module("label_search")
     for name in ("label-rates", "few-labels"):
         (row,) = [row for row in load_spec(name).rows if row.name == "GPR-GNN (self-training)"]
         for dataset in ("cora", "pubmed"):

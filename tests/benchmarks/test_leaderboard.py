@@ -1,8 +1,6 @@
 """The leaderboard: every number comes from a results file, and the best comes first."""
 
-import importlib
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,21 +15,13 @@ WORDS = ("reproduced", "higher", "lower", "undecided", "–")
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return module("leaderboard_rows")
+def rows(benchmark_module):
+    return benchmark_module("leaderboard_rows")
 
 
 @pytest.fixture(scope="module")
-def board():
-    return module("leaderboard_page")
-
-
-def module(name):
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+def board(benchmark_module):
+    return benchmark_module("leaderboard_page")
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +117,9 @@ def test_seconds_say_how_they_were_measured(board, found):
     assert board.timed(changed(place, seconds=1234.5, older=True)) == "1,234 †"
 
 
-def test_the_line_joins_what_nothing_beats(found):
+def test_the_line_joins_what_nothing_beats(found, benchmark_module):
     pytest.importorskip("matplotlib")
-    picture = module("leaderboard_picture")
+    picture = benchmark_module("leaderboard_picture")
     place = next(place for place in found if place.mean is not None)
     fast, slow, beaten = changed(place, 80, 1), changed(place, 84, 9), changed(place, 79, 5)
     timed_before = changed(place, 90, 0.5, older=True)
@@ -138,16 +128,16 @@ def test_the_line_joins_what_nothing_beats(found):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_committed_pictures_are_those_of_the_results(found, theme):
+def test_the_committed_pictures_are_those_of_the_results(found, theme, benchmark_module):
     pytest.importorskip("matplotlib")
-    picture = module("leaderboard_picture")
+    picture = benchmark_module("leaderboard_picture")
     for dataset in ("Cora", "Citeseer", "Pubmed"):
-        drawn = picture.draw(found, dataset, picture.THEMES[theme])
+        drawn = picture.draw(found, dataset, benchmark_module("front_picture").THEMES[theme])
         # Positions of names depend on the fonts of a machine, but not which dots there are.
         committed = (ROOT / "docs/_static/leaderboard" / f"{dataset.lower()}-{theme}.svg").read_bytes()
         assert dots(committed) == dots(drawn)
         assert b"seconds for 100 trials" in drawn
-        assert picture.draw(found, dataset, picture.THEMES[theme]) == drawn
+        assert picture.draw(found, dataset, benchmark_module("front_picture").THEMES[theme]) == drawn
 
 
 def dots(drawn):

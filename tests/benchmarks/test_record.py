@@ -1,7 +1,5 @@
 """The record's parts name cells that exist, and collecting loses no trials."""
 
-import importlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def record():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        return importlib.import_module("record")
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+def record(benchmark_module):
+    return benchmark_module("record")
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,10 @@ from graphmix.errors import ConfigError
 from graphmix.experiments import compute
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.records import kept
+from graphmix.experiments.rows import Search
 from graphmix.experiments.runner import reproduce
 from graphmix.experiments.selection import SEARCH_SEEDS, choose, draw_points, points_of
-from graphmix.experiments.spec import Search, load_spec, names, parse
+from graphmix.experiments.spec import load_spec, names, parse
 from graphmix.results.reader import parse as parse_json
 from graphmix.results.record import CellResult, GridPoint
 from graphmix.results.writer import to_json

@@ -10,7 +10,8 @@ from typing import Any
 
 from graphmix.data import is_file, split_seeds
 from graphmix.errors import ConfigError
-from graphmix.experiments.spec import EACH, Column, Row, Spec
+from graphmix.experiments.rows import Column, Row
+from graphmix.experiments.spec import EACH, Spec
 from graphmix.experiments.versions import versions_of
 from graphmix.files import require_plain
 from graphmix.results.commands import train_command

@@ -13,7 +13,8 @@ from graphmix import data
 from graphmix.data.split_names import per_class_of
 from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Cell
-from graphmix.experiments.spec import EACH, Column, Row, Search, Spec
+from graphmix.experiments.rows import Column, Row, Search
+from graphmix.experiments.spec import EACH, Spec
 from graphmix.results.names import title
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.run import RunResult

@@ -9,6 +9,7 @@ from typing import Any
 
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
+from graphmix.experiments.rows import Column, Row, Search, Settings
 from graphmix.results.claim import EXPECTED, Comparison
 from graphmix.results.claim_wording import QUANTITIES
 from graphmix.results.names import METRICS
@@ -23,61 +24,6 @@ MEASURES = ("embedding", "soft-rank", "separation", "training", "memory")
 EACH = "each"
 # What a search leaves alone: it would change what is compared, or which epochs, not how well a network learns.
 _NOT_SEARCHED = ("method", "backbone", "reading", "trials", "seed", "predictor", "select_by", "ties")
-
-Settings = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """A column: usually a dataset, with its settings, and the readings it is computed by, if not those of the spec."""
-
-    name: str
-    settings: Settings
-    paper_chosen: Settings | None = None
-    readings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A row: a method, its settings, and the paper's numbers by column.
-
-    Attributes:
-        name: what the paper calls it.
-        settings: its settings in every column.
-        on: further settings by column.
-        paper: the paper's numbers by column.
-        quoted: whether the paper quotes its numbers from elsewhere; it is run only if its settings name a method.
-        readings: the readings it is computed by, if not those of the spec.
-    """
-
-    name: str
-    settings: Settings = field(default_factory=dict)
-    on: Mapping[str, Settings] = field(default_factory=dict)
-    paper: Mapping[str, Quoted] = field(default_factory=dict)
-    quoted: bool = False
-    readings: tuple[str, ...] = ()
-
-    @property
-    def runs(self) -> bool:
-        """Whether it is run, not only quoted."""
-        return not self.quoted or bool(self.settings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Search:
-    """A search with a budget, over points drawn at random; the settings of the cell are the first point.
-
-    Attributes:
-        values: the values to try, by hyperparameter.
-        points: how many points are tried, at most.
-        trials: how many trials each has, at most those of the cell.
-        seed: determines which points are drawn. With more points the first ones stay the same.
-    """
-
-    values: Mapping[str, tuple[Any, ...]]
-    points: int
-    trials: int
-    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

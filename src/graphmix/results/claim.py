@@ -20,7 +20,7 @@ class Comparison:
         quantity: what is compared, a key of `experiments.claims.QUANTITIES`.
         expects: "higher" or "lower" than the other row, in the mean over trials; "at most" or "at least" the bound.
         bound: of the quantity, or of its ratio to that of the other row; None for "higher" and "lower".
-        margin: a difference that is not significant, and surely smaller than this, is none.
+        margin: if a difference is not significant and its whole interval is within this, the claim does not hold.
     """
 
     row: str
@@ -38,7 +38,7 @@ class Finding:
     Attributes:
         asked: the comparison.
         column: the column.
-        reading: the reading; None if there is none.
+        reading: the reading that both rows are computed by; None for a spec without readings.
         word: whether it is as the claim says; never "holds in part".
         ours: the row's mean.
         other: the mean of the row that it is compared with.
