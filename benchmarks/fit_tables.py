@@ -2,8 +2,10 @@
 
     python benchmarks/fit_tables.py FOLDER --label topic --split split --out benchmarks/results/fit-cora-cpu.json
     python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-large-cpu.json
+    python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-million-cpu.json
 
-FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py. The command runs in a new process,
+FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py, for the last command with `--nodes 1000000
+--edges 10000000 --format parquet`. The command runs in a new process,
 so that its peak memory can be measured. Its predictions are scored against answers.csv, which it does not read.
 """
 
@@ -20,6 +22,7 @@ from graphmix.experiments.records import source_commit
 from graphmix.results.describe import versions
 from graphmix.storage.files import write_json
 
+NODES, EDGES = ("papers.csv", "nodes.csv", "nodes.parquet"), ("cites.csv", "edges.csv", "edges.parquet")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -31,7 +34,7 @@ def main() -> None:
     parser.add_argument("--split")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    nodes, edges = (find(options.folder, *names) for names in (("papers.csv", "nodes.csv"), ("cites.csv", "edges.csv")))
+    nodes, edges = (find(options.folder, *names) for names in (NODES, EDGES))
     choices = ["--label", options.label, *(["--split", options.split] if options.split else [])]
     shown = f"graphmix fit --nodes {nodes.name} --edges {edges.name} {' '.join(choices)} --out model"
     with tempfile.TemporaryDirectory() as place:

@@ -3,7 +3,8 @@
     python benchmarks/label_search.py cora 0.5-percent --trials 10 gpr balanced-wide
 
 Trains the settings of these names, or all, and adds a line for each to benchmarks/results/label-search-cpu.jsonl. Test
-nodes are taken out of the split, so no test accuracy exists. Trial i has the split and the weights of seed i.
+nodes are taken out of the split, so no test accuracy exists. Trial i has the weights of seed i, and the split of seed i
+or, with --first-split N, of seed N + i.
 """
 
 import argparse
@@ -60,6 +61,14 @@ TRIED: dict[str, dict[str, Any]] = {
     "gpr-short": PLAIN | GPR | {"epochs": 150},
     "balanced-wide-short": BALANCED | WIDE | SHORT,
     "wide-short": BALANCED | WIDE | SHORT | {"target_alignment": 0.0, "class_weight": "none"},
+    "recipe": {"method": "graphmix-grand"},
+    "recipe-balanced": {"method": "graphmix-grand", "class_weight": "balanced"},
+    "wide-decay": BALANCED | WIDE | {"weight_decay": 5e-4},
+    "wide-near": BALANCED | WIDE | {"hops": 10, "teleport": 0.1},
+    "wide-long": BALANCED | WIDE | {"epochs": 600, "rampup_start": 100, "rampup_end": 300},
+    "wide-half-aligned": BALANCED | WIDE | {"target_alignment": 0.5},
+    "wide-confident": BALANCED | WIDE | {"target_confidence": 0.8},
+    "wide-cold": BALANCED | WIDE | {"temperature": 0.3},
 }
 
 
@@ -70,28 +79,32 @@ def main() -> None:
     parser.add_argument("split")
     parser.add_argument("names", nargs="*", default=list(TRIED), metavar="NAME")
     parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--first-split", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--log", type=Path, default=LOG)
     options = parser.parse_args()
     for name in options.names:
-        line = tried(options.dataset, options.split, name, options.trials, options.device)
+        line = tried(options, name)
         with options.log.open("a") as log:
             log.write(json.dumps(line) + "\n")
         print(line["name"], line["val_accuracy_mean"], flush=True)
 
 
-def tried(dataset: str, split: str, name: str, trials: int, device: str) -> dict[str, Any]:
+def tried(options: argparse.Namespace, name: str) -> dict[str, Any]:
     """Train the settings of a name without test nodes; return what the log holds of it."""
-    graph, drawn = load(dataset, split=split, seeds=split_seeds(trials, trials))
+    dataset, split, trials = options.dataset, options.split, options.trials
+    graph, drawn = load(dataset, split=split, seeds=split_seeds(trials, trials, options.first_split))
     began = time.perf_counter()
     config = Config.for_dataset(dataset, trials=trials, **TRIED[name])
-    trained = fit(graph, replace(drawn, test=drawn.test & False), config, device=device)
+    trained = fit(graph, replace(drawn, test=drawn.test & False), config, device=options.device)
     values = 100 * trained.val_accuracy.double()
     return {
         "dataset": dataset,
         "split": split,
         "name": name,
         "trials": trials,
+        "first_split": options.first_split,
+        "device": options.device,
         "settings": TRIED[name],
         "val_accuracy_mean": round(values.mean().item(), 2),
         "val_accuracy_error": round((values.std() / trials**0.5).item(), 2),

@@ -34,6 +34,30 @@ def fits() -> str:
     return "\n".join(lines) + "\n"
 
 
+def reading() -> str:
+    """What reading large tables takes."""
+    record = read("table-scale.json")
+    lines = [
+        "| nodes | edges | format | files (MB) | processor time (s) | edges in a second | memory at the peak (GiB) |",
+        "|---" * 7 + "|",
+    ]
+    for row in record["rows"]:
+        seconds = row["processor_seconds"]
+        shown = [
+            f"{row['nodes']:,}",
+            f"{row['edges']:,}",
+            {"parquet": "Parquet", "csv": "CSV"}[row["format"]],
+            f"{row['file_bytes'] / 10**6:,.0f}",
+            f"{seconds:,.1f}",
+            f"{row['edges'] / seconds:,.0f}",
+            f"{row['peak_bytes'] / 2**30:.2f}",
+        ]
+        lines.append(f"| {' | '.join(shown)} |")
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in record["rows"]))
+    about = f"{record['machine']}, torch {record['versions']['torch']}, {commit_of(commits)}; `{record['command']}`."
+    return "\n".join([*lines, "", f"Python and its libraries are part of the memory. {about}"]) + "\n"
+
+
 def wanted(row: dict[str, Any]) -> bool:
     """Whether a row is of a fit with many labels."""
     return (row["system"], row["amount"]) == (OURS, MANY)
@@ -45,4 +69,4 @@ def read(name: str) -> dict[str, Any]:
     return record
 
 
-SCALE_TABLES = {"scale_fits": fits, "large": large}
+SCALE_TABLES = {"scale_fits": fits, "large": large, "scale_reading": reading}

@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
     # Our own that a signature names and nobody needs to.
     (
         "py:class",
-        r"graphmix\.(models|streams|data\.datasets|data\.structure|evaluation|workflow)\..*|graphmix\..*\.(Chain|Parts|Picks|Reach)",
+        r"graphmix\.(models|streams|data\.datasets|data\.structure|evaluation|executors|tuning|workflow)\..*|graphmix\..*\.(Chain|Parts|Picks|Reach|Result)",
     ),
     # A type that is cut at its comma.
     ("py:class", r"tuple\[str"),

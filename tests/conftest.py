@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import functools
+import importlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -62,6 +63,28 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_disks() -> Iterator[None]:
+    """Files need not survive a power cut in the middle of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def usual_trees() -> Iterator[int]:
+    """Small forests, which were most of the time of a fit in a test; the number of trees of real ones.
+
+    Processes that a test starts grow real ones: whoever compares with them leaves the forest out.
+    """
+    from graphmix.baselines import forest
+
+    usual = forest.TREES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forest, "TREES", 30)
+        yield usual
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, once for all tests."""
@@ -73,6 +96,26 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def quick_classics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few steps of SemiEmb, Planetoid and GraphSGAN, for tests that do not compare their predictions."""
+    from graphmix.baselines import descent
+    from graphmix.training.rules import graphsgan
+
+    def descend(optimizer: Any, loss: Any, steps: int) -> None:
+        descent.descend(optimizer, loss, min(steps, 50))
+
+    def predict_best(network: Any, optimizer: Any, val: Any, epochs: int) -> torch.Tensor:
+        return descent.predict_best(network, optimizer, val, min(epochs, 50))
+
+    # Not by their names in the package, which are functions.
+    semiemb, planetoid = (importlib.import_module(f"graphmix.baselines.{name}") for name in ("semiemb", "planetoid"))
+    for module in (semiemb, planetoid):
+        monkeypatch.setattr(module, "predict_best", predict_best)
+    monkeypatch.setattr(planetoid, "descend", descend)
+    monkeypatch.setattr(graphsgan, "STEPS", 2)
 
 
 @pytest.fixture

@@ -28,10 +28,10 @@ def test_names_stay_what_they_are_after_their_modules_are_imported():
 def test_the_catalogue_agrees_with_what_reads_and_draws():
     from graphmix.data import DATASETS
     from graphmix.data.datasets.loading import READERS
-    from graphmix.data.split_names import DRAWN, check_split_name
+    from graphmix.data.split_names import DRAWN, REDRAWN, check_split_name
     from graphmix.data.splits import RULES
 
     assert {info.format for info in DATASETS.values()} == set(READERS)
-    assert set(RULES) == set(DRAWN)
+    assert {*RULES, REDRAWN} == set(DRAWN)
     for info in DATASETS.values():
         check_split_name(info.split)

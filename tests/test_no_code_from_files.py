@@ -11,6 +11,8 @@ MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "she
 CALLS = {"eval", "exec", "compile", "torch.load", "np.load", "numpy.load", "pd.read_pickle", "os.system"}
 # Its files are pickles. It reads them by a list of harmless constructors: tests/data/datasets/test_planetoid.py.
 MAY_UNPICKLE = {"data/datasets/planetoid.py"}
+# It reads no file: its bytes come from the workers that this process started, or that the user named.
+FROM_WORKERS = {"executors/packing.py"}
 
 
 def unsafe(tree):
@@ -32,7 +34,7 @@ def unsafe(tree):
 def test_no_module_names_anything_that_runs_what_it_reads():
     paths = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
     found = {name: list(unsafe(ast.parse(path.read_text()))) for name, path in paths.items()}
-    assert {name for name, places in found.items() if places} == MAY_UNPICKLE
+    assert {name for name, places in found.items() if places} == MAY_UNPICKLE | FROM_WORKERS
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ PICTURE = ROOT / "docs" / "_static" / "layers.svg"
 PEOPLE, FITS, PAPER, CORE, GROUND = "#d9e7fb", "#dcf1de", "#fbe9d0", "#f3dcef", "#e4e4e4"
 LAYERS = {
     "cli": ("one module per command", PEOPLE),
+    "labeling": ("a page to label on", PEOPLE),
     "report": ("results as one HTML page", PEOPLE),
     "experiments": ("the paper's tables as data", PAPER),
+    "tuning": ("searches for hyperparameters", FITS),
     "estimator": ("GraphMixClassifier", FITS),
     "workflow": ("from tables to a model", FITS),
     "analysis": ("the paper's figures and bound", PAPER),
@@ -33,10 +35,12 @@ LAYERS = {
     "numba_streams": ("native code", CORE),
     "native": ("whether numba compiles", CORE),
     "cuda_grid": ("how kernels are started", CORE),
+    "executors": ("this process, or Ray", CORE),
     "lazy": ("imports on first use", GROUND),
     "limits": ("sizes", GROUND),
     "files": ("writes", GROUND),
     "machine": ("RAM", GROUND),
+    "notebook": ("objects in a notebook", GROUND),
     "text": ("text in messages", GROUND),
     "distribution": ("name, version, extras", GROUND),
     "errors": ("what may be raised", GROUND),

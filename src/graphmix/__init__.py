@@ -37,10 +37,14 @@ if TYPE_CHECKING:
     from graphmix.storage.runs import Run, load_run, train
     from graphmix.streams import Streams
     from graphmix.training import Config, Fit, Task, build_model, build_optimizer, evaluate, fit, step_loss
+    from graphmix.training.config_file import read_config
+    from graphmix.tuning.api import tune, tune_tables
+    from graphmix.tuning.options import TuneOptions
     from graphmix.workflow.columns import Columns
     from graphmix.workflow.fitting import fit_tables
     from graphmix.workflow.model import TableModel, load_model
     from graphmix.workflow.options import FitOptions
+    from graphmix.workflow.reasons import explain
 
 __all__ = [
     "APPNP",
@@ -73,21 +77,26 @@ __all__ = [
     "Streams",
     "TableModel",
     "Task",
+    "TuneOptions",
     "Wrapped",
     "build_model",
     "build_optimizer",
     "dual",
     "evaluate",
+    "explain",
     "fit",
     "fit_tables",
     "load",
     "load_model",
     "load_run",
     "make_split",
+    "read_config",
     "split_seeds",
     "step_loss",
     "synthetic",
     "train",
+    "tune",
+    "tune_tables",
     "wrap",
 ]
 
@@ -104,10 +113,14 @@ __getattr__, __dir__ = attach(
         "graphmix.storage.runs": "Run load_run train",
         "graphmix.streams": "Streams",
         "graphmix.training": "Config Fit Task build_model build_optimizer evaluate fit step_loss",
+        "graphmix.training.config_file": "read_config",
+        "graphmix.tuning.api": "tune tune_tables",
+        "graphmix.tuning.options": "TuneOptions",
         "graphmix.workflow.columns": "Columns",
         "graphmix.workflow.fitting": "fit_tables",
         "graphmix.workflow.model": "TableModel load_model",
         "graphmix.workflow.options": "FitOptions",
+        "graphmix.workflow.reasons": "explain",
     },
     modules=("data", "method", "models", "sparse", "storage", "streams", "training"),
 )

@@ -12,7 +12,15 @@ from graphmix.errors import RunError
 NAME = "graphmix-learn"
 __version__ = "0.2.0"
 # The packages of each extra.
-EXTRAS = {"report": ("plotly", "jinja2"), "pyg": ("torch-geometric",), "pandas": ("pandas",), "fast": ("numba",)}
+EXTRAS = {
+    "report": ("plotly", "jinja2"),
+    "pyg": ("torch-geometric",),
+    "pandas": ("pandas",),
+    "fast": ("numba",),
+    "tune": ("optuna",),
+    "ray": ("ray",),
+    "label": ("starlette", "uvicorn"),
+}
 
 
 def needs(what: str, extra: str) -> str:

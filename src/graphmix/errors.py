@@ -18,3 +18,7 @@ class ConfigError(GraphMixError, ValueError):
 
 class RunError(GraphMixError):
     """A run or model folder that cannot be written or read."""
+
+
+class WorkerLostError(RunError):
+    """A worker of an executor died again and again at the same job."""

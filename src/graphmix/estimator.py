@@ -18,9 +18,9 @@ from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import ConfigError, DataError, RunError
-from graphmix.tables.ids import INTEGER
-from graphmix.workflow.foreign import Given, read_edges, read_graph, read_mask, split_by_mask, visible_labels
-from graphmix.workflow.labels import number_classes, read_labels
+from graphmix.workflow.foreign import Given, labels_to_score, read_edges, read_graph, split_by_mask, visible_labels
+from graphmix.workflow.frames import frame_of, in_order, numbered_edges, row_ids
+from graphmix.workflow.labels import number_classes
 from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.model import DAMAGED, TableModel, load_model
 from graphmix.workflow.nodes import NodeProblem
@@ -100,13 +100,14 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         """Train on a graph.
 
         Args:
-            X: features `[nodes, features]`: numpy, scipy sparse, torch or a DataFrame. Or a graph with labels and
-                edges: a PyG `Data`, whose `train_mask` and `val_mask` say which labels may be used, a `Graph`, or a
-                NetworkX graph whose nodes have attributes "x" and "y".
+            X: features `[nodes, features]`: numpy, scipy sparse, torch, or a DataFrame whose index has the ids of the
+                nodes. Or a graph with labels and edges: a PyG `Data`, whose `train_mask` and `val_mask` say which
+                labels may be used, a `Graph`, or a NetworkX graph whose nodes have attributes "x" and "y".
             y: labels `[nodes]`: whole numbers, -1 or NaN for unlabeled, as in `sklearn.semi_supervised`; or strings or
                 booleans, None or NaN for unlabeled. None if X has them.
             edge_index: node numbers `[2, edges]`, in one direction or both; or a sparse adjacency matrix
-                `[nodes, nodes]` of weights; or a NetworkX graph with nodes in the order of X's rows. None for no edges.
+                `[nodes, nodes]` of weights; or a NetworkX graph with nodes in the order of X's rows; or a DataFrame of
+                ids in X's index, a row for each edge, with a column `weight` or without. None for no edges.
             edge_weight: `[edges]`, the weight of each edge of an `edge_index`; a node's own features have weight 1.
             val_mask: bool `[nodes]`, the labeled nodes to choose and calibrate by; the others are trained on. Without
                 it the labels are split into five folds, each is held out once, and the model is trained on all labels.
@@ -117,15 +118,15 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             RunError: the loss became infinite.
         """
         self._check_parameters()
-        given = read_graph(X, edge_index, edge_weight)
+        given = read_graph(X, *numbered_edges(edge_index, edge_weight, X))
         if given.y is not None and y is not None:
             raise DataError("X is a graph with labels of its own; leave y out")
         x = self._validated(given.x, reset=True)
-        classes, numbers = number_classes(*visible_labels(given, y, x.shape[0]))
+        classes, numbers = number_classes(*visible_labels(given, in_order(y, X), x.shape[0]))
         graph = self._build(x, given, numbers, classes)
         val = given.val if val_mask is None else val_mask
         split = None if val is None else split_by_mask(numbers, val)
-        self._take(self._train(graph, split), classes)
+        self._take(self._train(graph, split, *row_ids(X, x.shape[0])), classes)
         return self
 
     def predict(self, X: Any = None, edge_index: Any = None, *, edge_weight: Any = None) -> NDArray[Any]:  # noqa: N803
@@ -159,7 +160,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 raise DataError("edges need the X that they belong to; leave both out to predict the nodes of the fit")
             return self.model_.probabilities(self.graph_)
         model = self.model_.inductive()
-        given = read_graph(X, edge_index, edge_weight)
+        given = read_graph(X, *numbered_edges(edge_index, edge_weight, X))
         x = self._validated(given.x, reset=False)
         if given.edges is None and self.graph_.num_edges and any(each.uses_edges for each in model.members):
             warnings.warn(_NO_EDGES, stacklevel=2)
@@ -168,6 +169,15 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             was, now = ("with", "no") if graph.edge_weights is None else ("without", "some")
             raise DataError(f"the fit was {was} edge weights, but these edges have {now} weights; make them alike")
         return model.probabilities(graph)
+
+    def predict_frame(self, X: Any = None, edge_index: Any = None, *, edge_weight: Any = None) -> Any:  # noqa: N803
+        """Return predictions as a `pandas.DataFrame`, indexed by the ids of the nodes; arguments as `predict_proba`.
+
+        It has the columns predicted, probability, and `probability of CLASS` for each class.
+        """
+        probabilities = self.predict_proba(X, edge_index, edge_weight=edge_weight)
+        (ids,) = self.table_model_.problem.row_names().values()
+        return frame_of(X, np.array(ids, dtype=object), probabilities, self.classes_)
 
     def score(
         self,
@@ -194,17 +204,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             DataError: there is no label to compare with, or the input is invalid.
         """
         predicted = self.predict(X, edge_index, edge_weight=edge_weight)
-        test = None
-        if y is None:
-            given = Given(None, None) if X is None else read_graph(X)
-            y, test = given.y, given.test
-        if y is None:
-            raise DataError("score needs labels, y; held_out_accuracy_ is the accuracy on those of the fit")
-        labels, known = read_labels(y, len(predicted))
-        if test is not None:
-            known &= read_mask(test, len(known), "test_mask")
-        if not known.any():
-            raise DataError("y has no label to compare predictions with")
+        labels, known = labels_to_score(X, in_order(y, X), len(predicted))
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(labels[known], predicted[known], sample_weight=weight))
 
@@ -250,14 +250,13 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         tags.input_tags.sparse = True
         return tags
 
-    def _train(self, graph: Graph, split: Split | None) -> TableModel:
+    def _train(self, graph: Graph, split: Split | None, ids: list[str], id_columns: dict[str, str]) -> TableModel:
         options = estimator_options(self.get_params(deep=False))
         settings = estimator_settings(self.get_params(deep=False), self._seed())
-        plan = make_plan(graph, options.methods, settings)
+        plan = make_plan(graph, options.methods, settings, device=options.device)
         config = plan[0].config
         folds = fold_split(graph, config.trials, config.seed) if split is None else split
-        ids = [str(node) for node in range(graph.num_nodes)]
-        problem = NodeProblem(graph=graph, split=split, ids=ids, id_columns={"id": INTEGER})
+        problem = NodeProblem(graph=graph, split=split, ids=ids, id_columns=id_columns)
         outcome = find_mixture(problem, folds, plan, options)
         mixture = outcome.mixture
         return TableModel(

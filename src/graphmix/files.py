@@ -109,10 +109,10 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file atomically: nobody ever sees half of it, and a failure or Ctrl-C leaves the old file.
 
-    A link stays a link: the file that it leads to is replaced.
+    A link stays a link: the file that it leads to is replaced. The content may come in pieces.
 
     Raises:
         OSError: the file cannot be written, or is a pipe, a device or the like, which is never replaced.
@@ -127,7 +127,7 @@ def write_whole(path: Path, content: bytes) -> None:
     handle, part = _make_held(path.parent, prefix)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            stream.writelines([content] if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(stream.fileno())
             part.chmod(0o666 & ~_umask())  # mkstemp makes private files; this one gets the usual rights

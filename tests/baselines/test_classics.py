@@ -1,8 +1,5 @@
 """What holds of every classic: manifold regularisation, iterative classification, embeddings."""
 
-import sys
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -10,16 +7,8 @@ from graphmix import Graph, Split, make_split, synthetic
 from graphmix.baselines import BASELINES, judge
 from graphmix.baselines.judge import TRAINED
 
-# The package exports a function of the same name as the module.
-planetoid = sys.modules["graphmix.baselines.planetoid"]
+pytestmark = pytest.mark.usefixtures("quick_classics")
 NAMES = ["manireg", "ica", "semiemb", "planetoid", "planetoid-inductive"]
-
-
-@pytest.fixture(autouse=True)
-def few_steps(monkeypatch):
-    short = planetoid.Settings(label_steps=60, walk_steps=60, epochs=40)
-    monkeypatch.setattr(planetoid, "TRANSDUCTIVE", short)
-    monkeypatch.setattr(planetoid, "INDUCTIVE", replace(short, learning_rate=1.0))
 
 
 @pytest.fixture(scope="module")

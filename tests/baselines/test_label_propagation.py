@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import torch
 from hypothesis import given
@@ -6,7 +8,10 @@ from torch.testing import assert_close
 
 from graphmix import Graph, Split
 from graphmix.baselines import label_propagation
-from graphmix.baselines.label_propagation import _mean_of_neighbours, harmonic
+from graphmix.baselines.label_propagation import harmonic, mean_of_neighbours, propagate
+
+# The package gives the name to the function of this module.
+lp = sys.modules["graphmix.baselines.label_propagation"]
 
 
 def build(edges, y, train, classes=2):
@@ -19,7 +24,7 @@ def build(edges, y, train, classes=2):
 
 def spread(graph, split):
     labels = torch.nn.functional.one_hot(graph.y, graph.num_classes).float() * split.train[..., None]
-    return harmonic(_mean_of_neighbours(graph), labels, split.train[..., None])
+    return harmonic(mean_of_neighbours(graph), labels, split.train[..., None])
 
 
 def test_on_a_path_probabilities_fall_linearly_between_the_labeled_ends():
@@ -35,9 +40,7 @@ def test_heavier_edges_pull_harder():
     edges, y = [[0, 1], [1, 2]], [0, -1, 1]
     graph = Graph.build(np.eye(3), edges, y, 2, weights=[3.0, 1.0])
     split = Split.build([True, False, True], [False, True, False], [False] * 3)
-    held = harmonic(
-        _mean_of_neighbours(graph), torch.eye(2)[[0, 0, 1]] * split.train[..., None], split.train[..., None]
-    )
+    held = harmonic(mean_of_neighbours(graph), torch.eye(2)[[0, 0, 1]] * split.train[..., None], split.train[..., None])
     assert_close(held[0, 1], torch.tensor([0.75, 0.25]))
 
 
@@ -66,3 +69,29 @@ def test_it_solves_the_harmonic_equations(seed):
         solved = np.linalg.solve(laplacian[np.ix_(free, free)], adjacency[np.ix_(free, known)] @ one_hot[known])
         np.testing.assert_allclose(ours[trial][free], solved, atol=5e-3)
         np.testing.assert_allclose(ours[trial][known], one_hot[known])
+
+
+def test_splits_side_by_side_are_splits_one_by_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    graph = Graph.build(np.ones((60, 1)), rng.integers(0, 60, (2, 150)), np.arange(60) % 4)
+    known = torch.from_numpy(rng.random((3, 60)) < 0.2)
+    expected = propagate(graph, known)
+    monkeypatch.setattr(lp, "_ENTRIES", 100)
+    torch.testing.assert_close(propagate(graph, known), expected)
+
+
+def test_a_very_large_graph_has_fewer_steps(monkeypatch):
+    path = Graph.build(np.ones((100, 1)), [list(range(99)), list(range(1, 100))], [0, *[-1] * 98, 1])
+    known = (path.y >= 0)[None]
+    walk = path.derived(lp.mean_of_neighbours)
+    assert lp.steps_for(walk, 2) == lp.MOST_STEPS
+    monkeypatch.setattr(lp, "_MOST_WORK", 30 * walk.nonzeros * 2)
+    assert lp.steps_for(walk, 2) == 30
+    steps = []
+    found = propagate(path, known, steps.append)[0]
+    assert len(steps) == 30
+    # No label has come further than there were steps: what it has not reached gets the frequencies.
+    assert torch.equal(found[49], torch.tensor([0.5, 0.5]))
+    assert found[25, 0] == 1
+    monkeypatch.setattr(lp, "_MOST_WORK", 0)
+    assert lp.steps_for(walk, 2) == 20

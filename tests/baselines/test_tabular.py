@@ -6,7 +6,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 
 from graphmix import Graph, Split, dual, synthetic
-from graphmix.baselines import BASELINES, TABULAR, judge
+from graphmix.baselines import BASELINES, TABULAR, forest, judge
 from graphmix.baselines.forest import Forest, flatten
 from graphmix.baselines.linear import Linear, _regressions, _spread
 from graphmix.baselines.neighbour_means import Columns
@@ -82,7 +82,8 @@ def test_a_value_at_the_threshold_goes_left():
     assert model.of_rows(rows).tolist() == [[1, 0], [1, 0], [0, 1]]
 
 
-def test_a_forests_probabilities_are_the_trees_and_one_label_spread_over_the_classes():
+def test_a_forests_probabilities_are_the_trees_and_one_label_spread_over_the_classes(usual_trees, monkeypatch):
+    monkeypatch.setattr(forest, "TREES", usual_trees)
     graph, labeled = graph_of("dense")
     labeled[[0, 3, 6, 9]] = False
     columns = graph.derived(Columns.learn)

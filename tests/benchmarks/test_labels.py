@@ -1,6 +1,7 @@
 """The page of very few labels: every number comes from a results file, and what was not run says so."""
 
 import re
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_above_the_rival_is_counted_where_both_have_a_number(rows, writer, found
     assert "| GRAND | 1 | 2 |" in writer.against(some)
     assert "| GCN | – | 0 |" in writer.against(some)
     assert (
-        "2 of 108 cells were run; – means not run yet. 2 trials each. cpu, torch 2, commit abcdef0."
+        "2 of 120 cells were run; – means not run yet. 2 trials each. cpu, torch 2, commit abcdef0."
         in writer.origin(some)
     )
 
@@ -141,7 +142,8 @@ def test_the_search_never_sees_a_test_label(monkeypatch, benchmark_module):
     monkeypatch.setitem(
         search.TRIED, "quick", search.TRIED["balanced-wide"] | {"epochs": 12, "rampup_start": 2, "hops": 3}
     )
-    honest = search.tried("synthetic", "3-per-class", "quick", 2, "cpu")
+    asked = Namespace(dataset="synthetic", split="3-per-class", trials=2, first_split=7, device="cpu")
+    honest = search.tried(asked, "quick")
     load = search.load
 
     def poisoned(*names, **options):
@@ -151,7 +153,7 @@ def test_the_search_never_sees_a_test_label(monkeypatch, benchmark_module):
         return replace(graph, y=wrong), split
 
     monkeypatch.setattr(search, "load", poisoned)
-    again = search.tried("synthetic", "3-per-class", "quick", 2, "cpu")
+    again = search.tried(asked, "quick")
     assert {**again, "seconds": 0} == {**honest, "seconds": 0}
 
 

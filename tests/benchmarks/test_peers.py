@@ -51,7 +51,7 @@ def test_pygs_networks_are_ours(pyg, data, bias):
 def test_pygs_trials_learn_as_much_as_ours(pyg, name, method):
     torch.manual_seed(0)
     graph, split = synthetic(nodes=400, seed=1)
-    config = Config(method=method, trials=3, epochs=100, rampup_start=20, rampup_end=60)
+    config = Config(method=method, trials=3, epochs=50, rampup_start=10, rampup_end=30)
     theirs = [getattr(pyg, name)(graph, split, config, "cpu").run()[1] for _ in range(3)]
     ours = fit(graph, split, config, device="cpu").test_accuracy.mean().item()
     assert sum(theirs) / 3 == pytest.approx(ours, abs=0.08)

@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from command_line import graphmix, graphmix_signalled, refused
 from graphmix.storage.lock import locked
+from graphmix.tables import estimates
 from graphmix.training.methods import fit_methods
 from graphmix.workflow import fitting
 from graphmix.workflow.model import load_model
@@ -229,10 +230,32 @@ def test_another_process_in_the_same_folder(tables):
         (["--hidden", "2000000000"], ["GiB"]),
         (["--learning-rate", "-1"], ["learning", "rate", "-1"]),
         (["--epochs", "many"], ["--epochs"]),
+        (["--batch-nodes", "1"], ["--batch-nodes must be at least 2"]),
+        (["--batch-nodes", "-1"], ["--batch-nodes must be at least 0", "-1"]),
+        (["--batch-nodes", "8", "--batch-fanout", "0"], ["--batch-fanout must be at least 1"]),
+        (["--batch-nodes", "8", "--backbone", "unet"], ["--batch-nodes must be 0 for the network unet"]),
     ],
 )  # fmt: skip
 def test_options_that_cannot_be(tables, options, parts):
     one_sentence(tables, fit(tables, *options), *parts)
+
+
+def test_tables_that_cannot_fit_are_refused_before_they_are_read(tables, monkeypatch):
+    size = estimates.TableSize(50_000_000, 40)
+    monkeypatch.setattr(estimates, "size_of", lambda path: size)
+    monkeypatch.setattr(estimates, "available_memory", lambda: 2**33)
+    monkeypatch.setattr(fitting, "read_problem", None)
+    result = fit(tables)
+    assert result.returncode == 2
+    assert "about 50,000,000 nodes and 50,000,000 edges: reading them takes about" in result.stderr
+    assert "but only 8 GiB of memory are free; not even the nodes fit" in result.stderr
+    assert not (tables / "model").exists()
+
+
+def test_a_fit_in_mini_batches_says_so(tables):
+    stored, result = fitted(tables, "--methods", "supervised", "--batch-nodes", "8", "--batch-fanout", "2")
+    assert "a step draws 8 nodes and 2 neighbours of each" in result.stdout
+    assert (stored.mixture.config.batch_nodes, stored.mixture.config.batch_fanout) == (8, 2)
 
 
 def test_files_that_cannot_be(tables):

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from graphmix.cli import busy, fit_screen, screen
-from graphmix.cli.fit_screen import Clock, PlanBar, numbered
+from graphmix.cli.fit_screen import Clock, PlanBar, Rate, numbered
 
 
 @pytest.fixture
@@ -62,19 +62,32 @@ def test_a_terminal_sees_the_whole_plan(shown):
 def test_the_line_of_a_plan_fits_the_screen(shown, width):
     stream = shown(terminal=True, width=width)
     bar = PlanBar(Clock(36_000.0))
-    bar.begin("Steady GraphMix(GraphSAGE) on 12,000 labels (1 of 2)", 8, 9)
-    bar.show(100, 100)
+    bar.begin("Steady GraphMix(GraphSAGE) on 12,000 labels (1 of 2)", 8, 9)(100, 100)
     bar.stop()
     lines = [line for line in plain(stream).splitlines() if line.strip()]
     assert max(map(len, lines)) <= width
     assert all("9 of 9" in line and "10:00:00" in line for line in lines)
 
 
+def test_steps_side_by_side_add_up(shown, monkeypatch):
+    shown(terminal=True)
+    bar, seen = PlanBar(Clock()), []
+    monkeypatch.setattr(bar._progress, "update", lambda task, completed, **_: seen.append(completed))
+    first = bar.begin("x", 1, 4)
+    second = bar.begin("y", 2, 4)
+    first(1, 2)
+    second(1, 4)
+    first(1, 1)
+    bar.begin("z", 3, 4)
+    bar.stop()
+    # What came before the first step is done.
+    assert seen == [1.0, 1.0, 1.5, 1.75, 2.25, 2.25]
+
+
 def test_what_is_done_of_nothing_is_nothing(shown):
     stream = shown(terminal=True)
     bar = PlanBar(Clock())
-    bar.begin("x", 0, 2)
-    bar.show(0, 0)
+    bar.begin("x", 0, 2)(0, 0)
     bar.stop()
     assert "0 %" in plain(stream)
 
@@ -95,3 +108,19 @@ def test_names_do_not_move_the_cursor(shown):
     with fit_screen.fit_screen() as watch:
         watch.begins("\x1b]0;owned\x07", 0, 2)
     assert "\x1b]0;" not in stream.getvalue()
+
+
+def test_rows_are_shown_with_how_many_there_are_in_a_second(shown, monkeypatch):
+    rate, began = Rate(), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: began)
+    assert rate.after("reading edges.csv", 1_000) == "1,000 rows"
+    monkeypatch.setattr(time, "monotonic", lambda: began + 2)
+    assert rate.after("reading edges.csv", 3_001_000) == "3,001,000 rows, 1,500,000 a second"
+    assert rate.after("finding the ends of edges", 500) == "500 rows"
+    monkeypatch.undo()
+    stream = shown(terminal=True)
+    with fit_screen.fit_screen() as watch:
+        watch.expected("about 10 nodes: reading them takes a moment")
+        watch.rows("reading edges.csv", 70_000)
+    assert "about 10 nodes: reading them takes a moment" in plain(stream)
+    assert "reading edges.csv 70,000 rows" in plain(stream)

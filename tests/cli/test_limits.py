@@ -74,6 +74,9 @@ def test_a_table_has_limits_that_can_be_raised(tmp_path):
     refused(graphmix(*again, cwd=tmp_path), "n.csv.gz", "rows", "--limit rows=")
 
 
+# How the C library ends a process that has no memory for a thread's own variables.
+NO_THREAD_MEMORY = 127
+
 # A process with little room: torch and pyarrow are imported, and there is not much left.
 STARVED = """
 import resource, sys
@@ -97,7 +100,7 @@ def starved(*arguments, cwd, room):
     for _ in range(5):
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
         # Now and then it is the C library that gets no memory for a thread: it aborts, and Python cannot prevent that.
-        if done.returncode != -signal.SIGABRT:
+        if done.returncode not in (-signal.SIGABRT, NO_THREAD_MEMORY):
             break
     return done
 
@@ -108,12 +111,13 @@ def test_memory_that_runs_out_in_training_is_one_sentence(tmp_path):
     refused(done, "graphmix: out of memory; train fewer trials at once with --chunk, or lower --hidden")
 
 
-@pytest.mark.parametrize("name", ["n.csv", "n.parquet"])
-def test_memory_that_runs_out_in_reading_is_one_sentence(tmp_path, name):
+# Room in which it is rarely a thread of pyarrow's that gets no memory first: then the library aborts by itself.
+@pytest.mark.parametrize(("name", "room"), [("n.csv", 30 * 2**20), ("n.parquet", 80 * 2**20)])
+def test_memory_that_runs_out_in_reading_is_one_sentence(tmp_path, name, room):
     table = pa.table({"id": pa.array(range(10**6)), "label": pa.repeat("a long name of a class", 10**6)})
     (pa_csv.write_csv if name == "n.csv" else pa_parquet.write_table)(table, tmp_path / name)
     (tmp_path / "e.csv").write_text("source,target\n1,2\n")
     options = ["--nodes", name, "--edges", "e.csv", "--label", "label", "--out", "model"]
-    done = starved("fit", *options, cwd=tmp_path, room=30 * 2**20)
+    done = starved("fit", *options, cwd=tmp_path, room=room)
     refused(done, "graphmix: out of memory; lower --trials or --hidden, or leave out columns", "--ignore")
     assert not (tmp_path / "model").exists()

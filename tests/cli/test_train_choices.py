@@ -24,6 +24,7 @@ def train(*arguments, cwd, **environment):
     return answer
 
 
+@pytest.mark.usefixtures("quick_classics")
 @pytest.mark.parametrize(
     "choices",
     [
@@ -127,11 +128,13 @@ def test_a_run_killed_before_its_details_gets_them_from_the_same_command(tmp_pat
     refused(graphmix(*arguments, cwd=tmp_path), "run", "finished")
 
 
+@pytest.mark.usefixtures("quick_classics")
 @pytest.mark.parametrize("method", BASELINES)
 def test_baselines_are_reported_like_networks(method, tmp_path):
     answer = train("synthetic", "--method", method, "--trials", "2", cwd=tmp_path)
     assert (answer["method"], answer["trials"], answer["backbone"]) == (method, 2, None)
-    assert answer["test_accuracy_mean"] > 50
+    # Of four classes.
+    assert answer["test_accuracy_mean"] > 40
     assert json.loads((tmp_path / "run" / "results.json").read_text())["test_accuracy"] == answer["test_accuracy"]
     refused(graphmix("train", "synthetic", "--method", method, "--out", "run", cwd=tmp_path), "run", "finished")
     again = ["--method", method, "--trials", "1", "--no-report", "--out", "other"]

@@ -211,6 +211,27 @@ def test_public_is_what_comes_with_the_data_whatever_the_seeds():
     assert make_split("public", graph, seeds=[5, 6, 7], public=public) is public
 
 
+def test_the_public_labels_are_drawn_again_and_its_test_nodes_stay():
+    graph = labeled(20, 12)
+    masks = [np.zeros(32, dtype=bool) for _ in ROLES]
+    classes = [np.flatnonzero(graph.y.numpy() == label) for label in (0, 1)]
+    for label, (train, val) in enumerate([(3, 6), (2, 4)]):
+        masks[0][classes[label][:train]] = True
+        masks[1][classes[label][train : train + val]] = True
+        masks[2][classes[label][-5:]] = True
+    public = Split.build(*masks, name="public")
+    drawn = make_split("public-redrawn", graph, seeds=range(40), public=public)
+    pool = torch.from_numpy(masks[0] | masks[1])
+    for train, val, test in zip(drawn.train, drawn.val, drawn.test, strict=True):
+        assert per_class(graph, train) == [3, 2]
+        assert per_class(graph, val) == [6, 4]
+        assert torch.equal(train | val, pool)
+        assert torch.equal(test, public.test[0])
+    # Every node is trained on in some draw, and judged by in another.
+    assert torch.equal(drawn.train.any(dim=0), pool)
+    assert torch.equal(drawn.val.any(dim=0), pool)
+
+
 NAMED = {"class_names": ("plain", "rare")}
 WRONG = [
     ("5-per-class", labeled(20, 9), {}, "class 1 of toy has 9 labeled nodes, but the split 5-per-class needs 10"),
@@ -225,6 +246,7 @@ WRONG = [
         r"toy has no public split to take sizes from; choose .* benchmark, K-per-class or R-percent",
     ),
     ("random", labeled(5, 5), {"sizes": (0, 5, 1)}, r"needs training and validation nodes, but .* \(0, 5, 1\)"),
+    ("public-redrawn", labeled(5, 5), {}, "toy has no public split to draw again; choose another split"),
     ("public", labeled(5, 5), {}, "toy has no public split; choose one of random, balanced, benchmark"),
     (
         "0-per-class",

@@ -9,10 +9,11 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -175,9 +176,18 @@ def baseline_numbers() -> dict[str, Callable[[], Numbers]]:
 def one_baseline(name: str) -> Numbers:
     """Its probabilities and scores."""
     graph, split = small()
-    judged = judge(name, graph, split, trials=2, seed=1)
+    found: list[torch.Tensor] = []
+
+    def kept(graph: Graph, split: Split, seeds: Sequence[int], watch: Callable[[int], None] | None) -> torch.Tensor:
+        assert list(seeds) == [1, 2]
+        found.append(baseline(graph, split, seeds, watch))
+        return found[0]
+
+    baseline = BASELINES[name]
+    with mock.patch.dict(BASELINES, {name: kept}):
+        judged = judge(name, graph, split, trials=2, seed=1)
     scores = {key: to_json(getattr(judged, key).values) for key in ("val_accuracy", "test_accuracy", "test_macro_f1")}
-    return scores | {"probabilities": size(BASELINES[name](graph, split, [1, 2], None))}
+    return scores | {"probabilities": size(found[0])}
 
 
 def measured() -> Numbers:

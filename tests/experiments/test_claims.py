@@ -134,7 +134,7 @@ def test_a_claim_is_judged_in_every_column_and_what_was_not_run_is_undecided():
         ("Citeseer", "undecided", None),
     ]
     assert claim.word == "holds in part"
-    assert by_column(claim) == "Cora 1 of 1, Citeseer 0 of 1"
+    assert by_column(claim) == "Cora 1 of 1, Citeseer not run"
     first, second = claim.findings
     assert first.difference == pytest.approx(84.0 - 81.0333, abs=1e-3)
     assert seen(first).startswith("84.00 and 81.03: +2.97 [")

@@ -193,7 +193,7 @@ def test_work_begun_with_other_versions_is_begun_anew(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphmix.storage.runs.fit_batches", killed)
+        patch.setattr("graphmix.storage.where.fit_batches", killed)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path)
     (config,) = tmp_path.glob("work/*/config.json")

@@ -14,7 +14,7 @@ from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.records import kept
 from graphmix.experiments.rows import Search
 from graphmix.experiments.runner import reproduce
-from graphmix.experiments.selection import SEARCH_SEEDS, choose, draw_points, points_of
+from graphmix.experiments.selection import SEARCH_SEEDS, choose, draw_points, finalists_of, points_of
 from graphmix.experiments.spec import load_spec, names, parse
 from graphmix.results.reader import parse as parse_json
 from graphmix.results.record import CellResult, GridPoint
@@ -59,7 +59,12 @@ def search(folder, load=tiny, asked=None, **changes):
     return cell
 
 
-@pytest.mark.parametrize("changes", [{}, {"search": None, "grid": GRID}], ids=["search", "grid"])
+TWO_ROUNDS = {"points": 4, "trials": 2, "finalists": 2, "finalist_trials": 2, "values": VALUES}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"search": TWO_ROUNDS}, {"search": None, "grid": GRID}], ids=["search", "two rounds", "grid"]
+)
 def test_no_choice_changes_with_the_labels_of_test_nodes(tmp_path, changes):
     right, wrong = search(tmp_path / "a", tiny, **changes), search(tmp_path / "b", poisoned, **changes)
     # The labels were wrong indeed, where nothing is chosen.
@@ -122,6 +127,31 @@ def test_drawn_splits_of_a_search_are_not_those_of_its_choice():
     assert set(cell.split_seeds) == {0, 1}
 
 
+def test_the_best_points_are_tried_again_on_other_splits_and_chosen_among(tmp_path):
+    loaded = []
+
+    def load(cell):
+        loaded.append((cell.split, cell.config.seed, tuple(cell.split_seeds), cell.config.trials))
+        return tiny(cell)
+
+    found = search(tmp_path, load, search=TWO_ROUNDS | {"finalist_trials": 3}).outcome.selection
+    ranked = sorted(found.grid, key=lambda point: -point.val_accuracy_mean)
+    assert [point.settings for point in found.finalists] == [point.settings for point in ranked[:2]]
+    assert [point.trials for point in found.finalists] == [3, 3]
+    best = max(found.finalists, key=lambda point: point.val_accuracy_mean)
+    assert found.chosen.settings == best.settings
+    assert set(loaded[4:6]) == {("public-redrawn", 2 * SEARCH_SEEDS, (2, 3, 4), 3)}
+    assert loaded[6][:2] == ("public", 0)
+
+
+def test_finalists_come_best_first_and_only_if_asked_for():
+    (cell,) = plan(spec(), Asked())
+    second = [GridPoint(1.0, 1.0, {"hops": hops}, val_score_mean=score) for hops, score in ((2, 70.0), (4, 71.0))]
+    again = finalists_of(spec(search=TWO_ROUNDS), cell, second)
+    assert [settings["hops"] for settings, _ in again] == [4, 2]
+    assert finalists_of(spec(), cell, second) == []
+
+
 def test_points_are_different_begin_with_the_start_and_stay_the_same():
     budget = Search(values={name: tuple(each) for name, each in VALUES.items()}, points=7, trials=2)
     start = {"hops": 3, "gamma": 1.0, "hop_weights": "equal"}
@@ -146,8 +176,9 @@ def test_the_first_of_equal_points_is_chosen():
     ("changes", "said"),
     [
         ({"search": {"points": 4, "trials": 2, "values": {"seed": [1]}}}, "'seed' cannot be searched"),
-        ({"search": {"points": 4, "trials": 2, "values": {"hop": [1]}}}, "'hop' cannot be searched"),
+        ({"search": {"points": 4, "trials": 2, "values": {"hop": [1]}}}, "there is no hyperparameter 'hop'"),
         ({"search": {"points": 4, "trials": 2, "values": {"hops": []}}}, "no values of 'hops'"),
+        ({"search": {"points": 4, "trials": 2, "values": VALUES, "finalists": 2}}, "finalists need finalist_trials"),
         ({"search": {"points": 4, "trials": 2, "values": {"hops": [0]}}}, "`hops` must be"),
         ({"search": {"trials": 2, "values": VALUES}}, "needs a budget"),
         ({"search": {"points": 4, "trials": 2, "values": VALUES, "many": 1}}, "values, points, trials"),

@@ -78,7 +78,7 @@ def test_ends_become_node_numbers(edges):
     found = match(["b", "a", "NA"], edges("s,t\na,b\nNA,a\nb,a\n"))
     assert found.pairs.tolist() == [[1, 2, 0], [0, 1, 1]]
     assert found.kept.tolist() == [0, 1, 2]
-    assert found.pairs.dtype == found.kept.dtype == np.int64
+    assert (found.pairs.dtype, found.kept.dtype) == (np.int32, np.int64)
 
 
 def test_what_becomes_of_directions_loops_and_repeats_is_said(edges):

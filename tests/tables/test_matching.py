@@ -12,14 +12,14 @@ from graphmix.tables.edges import match, read_edges
 from graphmix.tables.files import read_table
 from graphmix.tables.ids import read_ids
 from graphmix.tables.links import place_users, read_labeled_links
-from graphmix.tables.matching import alike_notes, find_nodes
+from graphmix.tables.matching import Finder, alike_notes
 from graphmix.tables.nodes import read_nodes
 
 
 def found(nodes, cells):
     """The nodes that cells mean, as places."""
     table = read_table(pa.table({"id": cells}), "edges")
-    return find_nodes(nodes, read_ids(table, "id"), table, "id").numbers.tolist()
+    return Finder(nodes).find(read_ids(table, "id"), table, "id").numbers.tolist()
 
 
 @pytest.mark.parametrize(

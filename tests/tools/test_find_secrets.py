@@ -34,6 +34,17 @@ def test_a_planted_secret_is_found_and_not_shown(tmp_path, line, secret):
     assert secret not in found.stdout + found.stderr
 
 
+def test_a_secret_is_named_at_each_of_its_places(tmp_path):
+    line, other = "pass" + "word = 'hunter2hunter2'\n", "".join(f"# line {number}\n" for number in range(20))
+    for name, before in (("one.py", 9), ("two.py", 0), ("three.md", 13), ("four.cfg", 1)):
+        lines = other.splitlines(keepends=True)
+        (tmp_path / name).write_text("".join([*lines[:before], f"  {line}", *lines[before:]]))
+    found = look(*sorted(tmp_path.iterdir()))
+    assert found.returncode == 1
+    places = [line.split(": looks")[0].rpartition("/")[2] for line in found.stdout.splitlines()[:-1]]
+    assert places == ["four.cfg:2", "one.py:10", "three.md:14", "two.py:1"]
+
+
 def test_a_file_that_is_not_there_is_not_called_clean(tmp_path):
     found = look(tmp_path / "nowhere.py")
     assert found.returncode == 1

@@ -1,6 +1,7 @@
 """A hyperparameter is one field: its checks, its words and its parameters follow from it."""
 
 import dataclasses
+import functools
 import itertools
 import subprocess
 import sys
@@ -115,14 +116,18 @@ CHOICES = {
 }
 
 
+@functools.cache
+def defaults(**fixed):
+    """The config of every combination of choices."""
+    combinations = itertools.product(*CHOICES.values())
+    return {said: Config.for_dataset(**dict(zip(CHOICES, said, strict=True)), **fixed) for said in combinations}
+
+
 @pytest.mark.parametrize("name", [name for name in HYPERPARAMETERS if name not in CHOICES])
 def test_defaults_vary_by_what_is_said(name):
-    found = {}
     # The ramp is a share of the epochs, which some methods set.
-    fixed = {"epochs": 2000} if name in ("rampup_start", "rampup_end") else {}
-    for dataset, backbone, reading, method in itertools.product(*CHOICES.values()):
-        config = Config.for_dataset(dataset, backbone=backbone, reading=reading, method=method, **fixed)
-        found[dataset, backbone, reading, method] = getattr(config, name)
+    configs = defaults(epochs=2000) if name in ("rampup_start", "rampup_end") else defaults()
+    found = {said: getattr(config, name) for said, config in configs.items()}
     for place, what in enumerate(CHOICES):
         # Take the choice out of the key: whatever falls together then must differ only if it varies by that choice.
         together = {}

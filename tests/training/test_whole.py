@@ -86,3 +86,25 @@ def test_training_and_prediction_go_in_chunks(monkeypatch):
     assert len(calls) == 6, "five epochs, and the test nodes at the end"
     assert torch.equal(once.best_epoch, again.best_epoch)
     assert_close(once.predict_proba(graph), again.predict_proba(graph), rtol=1e-4, atol=1e-5)
+
+
+def test_without_edges_a_layer_sees_every_node_once(monkeypatch):
+    model, task = setup("gat")
+    seen = []
+    encode = type(model).encode
+    monkeypatch.setattr(type(model), "encode", lambda self, x, *rest: seen.append(x.shape[0]) or encode(self, x, *rest))
+    whole_logits(model, task.x, task.null, 40)
+    assert seen == [40, 40, 40, 30]
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "sage", "gat"])
+def test_a_chunk_without_neighbours_does_not_read_the_whole_graph(backbone, monkeypatch):
+    model, task = setup(backbone)
+    lonely = Graph.build(task.graph.x.to_dense(), [[148], [149]], task.graph.y, normalise=False)
+    seen = []
+    decode = type(model).decode
+    monkeypatch.setattr(
+        type(model), "decode", lambda self, hidden, *rest: seen.append(hidden.shape[1]) or decode(self, hidden, *rest)
+    )
+    whole_logits(model, lonely.x, lonely, 10)
+    assert max(seen) <= 12

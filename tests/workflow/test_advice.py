@@ -7,7 +7,7 @@ from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
 from graphmix.errors import ConfigError, DataError
 from graphmix.evaluation.heldout import HeldOut
-from graphmix.workflow.advice import _pair
+from graphmix.workflow.advice import held_pair
 from graphmix.workflow.next_labels import next_labels
 from graphmix.workflow.suspects import suspect_labels
 
@@ -275,12 +275,12 @@ def test_the_networks_that_judge_labels_do_not_depend_on_the_order_of_a_file():
     held = {"graphmix-steady-sage": right(0.75), "graphmix-steady-sage-fcn": right(0.25), "fcn": right(1)}
     held |= {"graphmix-steady-gpr": right(0.75), "graphmix-steady-gpr-fcn": right(0.5), "supervised-gpr": right(1)}
     for names in (list(held), list(held)[::-1]):
-        gnn, fcn = _pair({name: held[name] for name in names})
+        gnn, fcn = held_pair({name: held[name] for name in names})
         # Equals: the first by name.
         assert gnn is held["graphmix-steady-gpr"]
         assert fcn is held["graphmix-steady-gpr-fcn"]
     held["graphmix-steady-sage"] = right(1)
-    assert _pair(held) == (held["graphmix-steady-sage"], held["graphmix-steady-sage-fcn"])
+    assert held_pair(held) == (held["graphmix-steady-sage"], held["graphmix-steady-sage-fcn"])
     alone = {"supervised-sage": right(0.5), "supervised-gpr": right(0.25), "fcn": right(0)}
-    assert _pair(alone) == (alone["supervised-sage"], alone["fcn"])
-    assert _pair({"supervised-gpr": right(1)}) is None
+    assert held_pair(alone) == (alone["supervised-sage"], alone["fcn"])
+    assert held_pair({"supervised-gpr": right(1)}) is None

@@ -10,6 +10,7 @@ from graphmix.data import Graph
 from graphmix.errors import ConfigError
 from graphmix.training import devices
 from graphmix.training.methods import METHODS, fit_methods
+from graphmix.workflow import plan as planning
 from graphmix.workflow.options import CANDIDATES, check_methods
 from graphmix.workflow.plan import AUTO_BACKBONES, Candidate, epoch_notes, in_memory, make_plan, usual_config
 
@@ -26,6 +27,7 @@ class Sized:
 
     edge_weights = None
     x = torch.zeros(1)
+    num_propagated = 0
 
     def __init__(self, nodes, features, classes):
         self.num_nodes, self.num_features, self.num_classes = nodes, features, classes
@@ -198,7 +200,8 @@ def test_a_graph_too_large_for_memory_is_trained_in_parts_with_one_note(monkeypa
     plan = make_plan(whole, fit_methods(), {"batch_fanout": 1})
     same, notes = in_memory(plan, whole, cpu)
     assert [each.config for each in same] == [each.config for each in plan]
-    assert notes == []
+    assert notes == ["`batch_fanout` has no effect with full batches; give `batch_nodes`"]
+    assert in_memory(make_plan(whole, fit_methods(), {}), whole, cpu)[1] == []
     needed = [devices.bytes_per_trial(whole, each.config) for each in plan]
     monkeypatch.setattr(devices, "free_memory", lambda _: min(needed) - 1)
     smaller, notes = in_memory(plan, whole, cpu)
@@ -210,3 +213,20 @@ def test_a_graph_too_large_for_memory_is_trained_in_parts_with_one_note(monkeypa
 def test_a_fit_in_parts_keeps_no_targets():
     plan = make_plan(graph(), ("graphmix-steady", "self-training"), {"batch_nodes": 10})
     assert {each.config.target_every for each in plan} == {1}
+
+
+def test_on_a_cpu_a_very_large_graph_is_trained_in_parts_for_the_usual_epochs(monkeypatch):
+    whole = graph(nodes=30_000)
+    assert not any(each.config.batch_nodes for each in make_plan(whole, fit_methods(), {}, device="cpu"))
+    monkeypatch.setattr(planning, "MANY_PROPAGATED", whole.num_propagated - 1)
+    found = {each.name: each.config for each in make_plan(whole, fit_methods(), {}, device="cpu")}
+    in_parts = [name for name, config in found.items() if config.batch_nodes == 1024]
+    assert in_parts == [name for name in found if name.startswith(("fcn", "supervised", "graphmix"))]
+    # The time of an epoch does not grow with the graph, so there is no need for fewer.
+    assert {found[name].epochs for name in ("fcn", "supervised-gpr", "graphmix-steady-sage")} == {400}
+    (_, notes) = in_memory(make_plan(whole, fit_methods(), {}, device="cpu"), whole, torch.device("cpu"))
+    assert ["1,024 nodes and 5 neighbours" in note for note in notes] == [True]
+    # Whoever asks for full batches has them, and so do networks that need the whole graph.
+    full = make_plan(whole, fit_methods(), {"batch_nodes": 0}, device="cpu")
+    unet = make_plan(whole, ("supervised",), {"backbone": "unet"}, device="cpu")
+    assert not any(each.config.batch_nodes for each in (*full, *unet))

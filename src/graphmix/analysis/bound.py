@@ -19,6 +19,7 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
+from graphmix.executors import check_stop, side_by_side
 from graphmix.method import draw_positions
 from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM
@@ -28,7 +29,6 @@ from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.config import Config
 from graphmix.training.devices import choose_device, trials_at_once
-from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.step import Moment, fcn_loss
 from graphmix.training.task import Task
 

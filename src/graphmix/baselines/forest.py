@@ -109,6 +109,21 @@ class Forest:
         means /= means.sum(axis=1, keepdims=True)
         return means
 
+    def support(self, graph: Graph, nodes: Ints, labels: Ints) -> Floats:
+        """Say which labels the share of a class at a node is made of: `[nodes, labeled]`. See `Tabular.support`.
+
+        In each tree the share is that of the class among the labels in the node's leaf.
+        """
+        graph = graph.to("cpu")
+        rows, y = graph.derived(self.columns.rows), graph.y.numpy()
+        labeled = np.flatnonzero(y >= 0)
+        theirs, mine = self._leaves(rows[labeled]), self._leaves(rows[nodes])
+        held = np.bincount(theirs.ravel(), minlength=len(self.shares))
+        support = np.empty((len(nodes), len(labeled)))
+        for place, leaves in enumerate(mine):
+            support[place] = ((theirs == leaves) / np.maximum(held[leaves], 1)).mean(axis=1)
+        return np.where(y[labeled] == labels[:, None], support, 0)
+
     def _leaves(self, rows: NDArray[np.float32]) -> Ints:
         """Return the leaf that each row comes to in each tree, as rows of `shares`: int64 `[rows, trees]`."""
         at = np.tile(self.starts, len(rows))

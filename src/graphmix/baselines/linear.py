@@ -69,6 +69,20 @@ class Linear:
         probabilities: Floats = (1 - self.unseen.sum()) * shares + self.unseen
         return probabilities
 
+    def support(self, graph: Graph, nodes: NDArray[np.int64], labels: NDArray[np.int64]) -> Floats:
+        """Say which labels the score of a class at a node is made of: `[nodes, labeled]`. See `Tabular.support`.
+
+        With the penalty, coefficients are sums over the labels: w_c = C Σᵢ (yᵢ_c - pᵢ_c) rᵢ, with the rows r as they
+        were scaled. So the score of class c at a row r is C Σᵢ (yᵢ_c - pᵢ_c) rᵢ·r and an intercept.
+        """
+        graph = graph.to("cpu")
+        rows = graph.derived(self.columns.rows).astype(np.float64) / graph.derived(_spread)
+        y = graph.y.numpy()
+        labeled = np.flatnonzero(y >= 0)
+        left = (y[labeled] == labels[:, None]) - self.predict(graph, labeled)[:, labels].T
+        support: Floats = left * (rows[nodes] @ rows[labeled].T)
+        return support
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the arrays by name, for a file."""
         own = {"coefficients": self.coefficients, "intercepts": self.intercepts, "unseen": self.unseen}

@@ -45,6 +45,15 @@ class Tabular(Protocol):
     def predict(self, graph: Graph, nodes: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Predict all nodes of a graph, or the `[n]` given: float64 `[n, classes]`, rows sum to 1, never 0 or NaN."""
 
+    def support(self, graph: Graph, nodes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Say how far each label speaks for a class at a node, by any unit: `[n, labeled]`, in the order of the nodes.
+
+        Args:
+            graph: the graph of the fit, with the labels it was fitted to.
+            nodes: int64 `[n]`.
+            labels: int64 `[n]`, a class for each.
+        """
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the arrays by name, for a file."""
 

@@ -183,7 +183,7 @@ def _progress_table(stage: "Stage", asked: list[bool]) -> Table:
 
 
 def _glance(stage: "Stage", place: int, entry: CellResult) -> Text:
-    if place == stage.place and stage.todo[place]:
+    if stage.todo[place] and (place == stage.place or place in stage.running):
         return Text("▶", style="bold yellow")
     if stage.todo[place]:
         return Text("·", style="dim")

@@ -1,6 +1,7 @@
 """graphmix fit: from two tables to a model, predictions and a report."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,13 +9,26 @@ import typer
 
 from graphmix.cli.busy import busy
 from graphmix.cli.durations import parse_duration
+from graphmix.cli.executors import ADDRESS_HELP, EXECUTOR_HELP, opened
 from graphmix.cli.fit_screen import fit_screen
-from graphmix.cli.options import ESCAPE_HELP, LIMIT_HELP, NO_HEADER_HELP, Device, WritePage, option, settings_options
+from graphmix.cli.options import (
+    CHECKPOINT_HELP,
+    ESCAPE_HELP,
+    LIMIT_HELP,
+    NO_HEADER_HELP,
+    Device,
+    WritePage,
+    option,
+    settings_options,
+)
 from graphmix.cli.outcome_table import outcome_table
 from graphmix.cli.paths import require_files
+from graphmix.cli.processes import restarted, together
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import output, resumable, say, tell
 from graphmix.errors import ConfigError
+from graphmix.executors import check_executor
+from graphmix.executors.opening import IN_PROCESS
 from graphmix.limits import Limits
 from graphmix.models.registry import BACKBONES
 from graphmix.results.outcome import outcome_lines
@@ -22,7 +36,9 @@ from graphmix.results.recommendation import recommend
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import PREDICTIONS, check_can_be_made
 from graphmix.tables.kinds import KINDS
+from graphmix.training.checkpoint_minutes import MINUTES
 from graphmix.training.config import AUTO, Config
+from graphmix.training.config_file import read_config
 from graphmix.training.methods import fit_methods
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions, check_backbone
@@ -46,6 +62,9 @@ RUN = "The run"
     "learning_rate",
     "alpha",
     "gamma",
+    "batch_nodes",
+    "batch_fanout",
+    "batch_parts",
     "seed",
     before="target_accuracy",
     panel=TRAINING,
@@ -105,6 +124,14 @@ def fit(
         str | None,
         option(f"Methods to try, comma-separated (default: {', '.join(fit_methods())}).", TRAINING),
     ] = None,
+    config: Annotated[
+        Path | None,
+        option(
+            "File of hyperparameters for the method that it names, such as best.toml of graphmix tune; the other "
+            "methods keep theirs.",
+            TRAINING,
+        ),
+    ] = None,
     balanced: Annotated[
         bool,
         option("Every class counts the same, however rare.", TRAINING, "--balanced"),
@@ -128,12 +155,18 @@ def fit(
     escape_formulas: Annotated[bool, option(ESCAPE_HELP, OUTCOME, "--escape-formulas")] = False,
     write_page: WritePage = True,
     device: Device = "auto",
+    executor: Annotated[str, option(EXECUTOR_HELP, RUN)] = IN_PROCESS,
+    address: Annotated[str | None, option(ADDRESS_HELP, RUN)] = None,
     resume: Annotated[bool, option("Continue an interrupted fit.", RUN, "--resume")] = False,
+    checkpoint_minutes: Annotated[float, option(CHECKPOINT_HELP, RUN)] = MINUTES,
     as_json: Annotated[bool, option("Print one JSON object: the content of metrics.json.", RUN, "--json")] = False,
     **settings: Any,
 ) -> None:
     """Train on your own tables of nodes and edges: a model, calibrated predictions and a report."""
+    # torchrun starts the same command again, without --resume.
+    resume = resume or restarted()
     require_files(nodes, edges)
+    tuned = None if config is None else read_config(config)
     check_can_be_made(out)
     check_predictions(predictions, out, (nodes, edges), resume=resume, force=force)
     chosen: dict[str, Any] = {} if methods is None else {"methods": tuple(part.strip() for part in methods.split(","))}
@@ -149,34 +182,40 @@ def fit(
         device=device,
         limit=Limits.parse(limit or ()),
         time_limit=None if time_limit is None else parse_duration(time_limit, "time_limit"),
+        checkpoint_minutes=checkpoint_minutes,
         **chosen,
     )
-    columns = Columns(
-        id=id_column,
-        label=label,
-        split=split,
-        source=source,
-        target=target,
-        weight=weight,
-        no_weight=no_weight,
-        link_label=link_label,
-        features=parse_features(feature or [], "feature"),
-        keep=parse_features(keep or [], "keep"),
-        ignore=tuple(ignore or ()),
-        encoding=encoding,
-        no_header=tuple(no_header or ()),
+    columns = columns_of(
+        {
+            "id_column": id_column,
+            "label": label,
+            "split": split,
+            "source": source,
+            "target": target,
+            "weight": weight,
+            "no_weight": no_weight,
+            "link_label": link_label,
+            "feature": feature,
+            "keep": keep,
+            "ignore": ignore,
+            "encoding": encoding,
+            "no_header": no_header,
+        }
     )
     columns.check_task(nodes is not None)
     # Only their values are checked here; those that are not given depend on the graph.
     check_backbone(settings["backbone"])
     Config(**{name: value for name, value in settings.items() if value not in (None, AUTO)})
+    check_executor(executor, address)
     # Imported here: pyarrow and torch take seconds to import.
     with busy("starting"):
         from graphmix.workflow.fitting import fit_tables
 
     watching = fit_screen(quiet=as_json, limit=options.time_limit)
-    with resumable(f"the same command with --resume continues in {out}"), watching as screen:
-        model = fit_tables(nodes, edges, out=out, columns=columns, options=options, watch=screen, **settings)
+    resumes = resumable(f"the same command with --resume continues in {out}")
+    with resumes, together(device, executor), opened(executor, address) as chosen_executor, watching as screen:
+        told: dict[str, Any] = {"config": tuned, "watch": screen, "executor": chosen_executor}
+        model = fit_tables(nodes, edges, out=out, columns=columns, options=options, **told, **settings)
     for failure in model.failures:
         say(f"graphmix: {failure}")
     metrics = model.metrics
@@ -193,6 +232,19 @@ def fit(
         tell(f"Model written to {out}, predictions to {where}")
     if write_page:
         write_report(out, quiet=as_json)
+
+
+def columns_of(given: Mapping[str, Any]) -> Columns:
+    """Return what the columns mean from the options that say so, by name."""
+    same = ("label", "split", "source", "target", "weight", "no_weight", "link_label", "encoding")
+    return Columns(
+        id=given["id_column"],
+        features=parse_features(given["feature"] or [], "feature"),
+        keep=parse_features(given["keep"] or [], "keep"),
+        ignore=tuple(given["ignore"] or ()),
+        no_header=tuple(given["no_header"] or ()),
+        **{name: given[name] for name in same},
+    )
 
 
 def parse_features(asked: list[str], option: str) -> dict[str, str | None]:

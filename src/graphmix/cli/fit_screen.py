@@ -1,5 +1,6 @@
 """What `graphmix fit` and `graphmix advise` show while they work."""
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,11 +37,13 @@ _STAGES = {
 class PlanBar:
     """A live line for the steps of a plan: which one it is at, how far that is, and the time since the fit began.
 
-    The bar is that of the whole plan, in which every step counts the same. It is gone when it stops.
+    The bar is that of the whole plan, in which every step counts the same. If several steps go on, it names the last
+    that began. It is gone when it stops.
     """
 
     def __init__(self, clock: "Clock") -> None:
-        self._place = 0
+        # How much of each step that has begun is done, by its place.
+        self._shares: dict[int, float] = {}
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -52,19 +55,22 @@ class PlanBar:
         )
         self._task = self._progress.add_task("", total=1, state="")
 
-    def begin(self, what: str, place: int, steps: int) -> None:
-        """Say which step begins: `place`, from 0, of so many."""
-        self._place = place
+    def begin(self, what: str, place: int, steps: int) -> Callable[[int, int], None]:
+        """Say which step begins: `place`, from 0, of so many; the result shows how much of how much of it is done."""
+        # Steps before it that are not known to run are done.
+        self._shares = {each: self._shares.get(each, 1.0) for each in range(place)} | {place: 0.0}
         name, room = name_for_screen(numbered(what, place, steps)), max(errors.width - _BESIDE, _SHORTEST_STEP)
         shown = name if len(name) <= room else f"{name[: room - 1]}…"
-        self._progress.update(self._task, description=shown, completed=place, total=steps, state="")
+        done = sum(self._shares.values())
+        self._progress.update(self._task, description=shown, completed=done, total=steps, state="")
         # It may have started already.
         self._progress.start()
+        return functools.partial(self._show, place)
 
-    def show(self, done: int, total: int) -> None:
-        """Show how much of how much of the step is done; called from several threads."""
-        share = min(max(done / total, 0.0), 1.0) if total else 0.0
-        self._progress.update(self._task, completed=self._place + share, state=f"{100 * share:.0f} %")
+    def _show(self, place: int, done: int, total: int) -> None:
+        """Show how much of how much of a step is done; called from several threads."""
+        self._shares[place] = share = min(max(done / total, 0.0), 1.0) if total else 0.0
+        self._progress.update(self._task, completed=sum(self._shares.values()), state=f"{100 * share:.0f} %")
 
     def stop(self) -> None:
         """Remove the line."""
@@ -98,6 +104,21 @@ def _clock_time(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
+class Rate:
+    """How many rows are done in a second, since the first time that something was told."""
+
+    def __init__(self) -> None:
+        self._what, self._since, self._first = "", 0.0, 0
+
+    def after(self, what: str, rows: int) -> str:
+        """Say how many rows are done, and how many in a second: `3,000,000 rows, 1,500,000 a second`."""
+        if what != self._what:
+            self._what, self._since, self._first = what, time.monotonic(), rows
+            return f"{rows:,} rows"
+        passed = max(time.monotonic() - self._since, 1e-9)
+        return f"{rows:,} rows, {(rows - self._first) / passed:,.0f} a second"
+
+
 class _Elapsed(ProgressColumn):
     """The time of a clock, whatever the task."""
 
@@ -124,7 +145,7 @@ def fit_screen(*, quiet: bool = False, limit: float | None = None) -> "Iterator[
     class Screen(Watcher):
         def __init__(self) -> None:
             self.bar: PlanBar | None = None
-            self.line, self.clock = Busy(), Clock(limit)
+            self.line, self.clock, self.rate = Busy(), Clock(limit), Rate()
 
         def stage(self, name: str) -> None:
             self.stop()
@@ -135,6 +156,13 @@ def fit_screen(*, quiet: bool = False, limit: float | None = None) -> "Iterator[
         def step(self, what: str) -> None:
             self.stop()
             self.line.show(what)
+
+        def expected(self, what: str) -> None:
+            self.stop()
+            announce(what)
+
+        def rows(self, what: str, rows: int) -> None:
+            self.line.show(what, self.rate.after(what, rows))
 
         def understood(self, problem: "Problem", survey: "Survey") -> None:
             self.stop()
@@ -148,8 +176,7 @@ def fit_screen(*, quiet: bool = False, limit: float | None = None) -> "Iterator[
                 say(numbered(what, place, steps))
                 return super().begins(what, place, steps)
             self.bar = self.bar or PlanBar(self.clock)
-            self.bar.begin(what, place, steps)
-            return self.bar.show
+            return self.bar.begin(what, place, steps)
 
         def stop(self) -> None:
             self.line.stop()

@@ -60,14 +60,24 @@ def always_raised() -> Iterator[None]:
 
 def end(code: int) -> NoReturn:
     """End the process at once, after Ctrl-C with a line that says so; what is printed already still appears."""
+    if code == INTERRUPTED:
+        _flush()
+        with contextlib.suppress(OSError):
+            os.write(2, INTERRUPTED_LINE)
+    end_quietly(code)
+
+
+def end_quietly(code: int) -> NoReturn:
+    """End the process at once; what is printed already still appears."""
+    _flush()
+    os._exit(code)
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         # It may be closed, be in the middle of a write, or fail: nothing of that matters any more.
         with contextlib.suppress(Exception):
             stream.flush()
-    if code == INTERRUPTED:
-        with contextlib.suppress(OSError):
-            os.write(2, INTERRUPTED_LINE)
-    os._exit(code)
 
 
 def _handle(number: int, frame: FrameType | None) -> None:

@@ -2,15 +2,18 @@
 
 import contextlib
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, NoReturn
 
 import typer
 
-from graphmix.cli import advise, data, demo, fit, predict, report, reproduce, select, train
+from graphmix.cli import advise, data, demo, explain, fit, label, predict, report, reproduce, select, train, tune
 from graphmix.cli.flags import Command, forget, in_flags
 from graphmix.cli.internal_errors import INTERNAL, describe
 from graphmix.cli.interrupts import INTERRUPTED, command_ends
 from graphmix.cli.memory import out_of_memory
+from graphmix.cli.processes import check_command, dismiss, follow, follows, is_first_to_fail
 from graphmix.cli.screen import say, tell
 from graphmix.cli.streams import OutputLost, guard_streams
 from graphmix.distribution import __version__
@@ -29,9 +32,12 @@ app = typer.Typer(
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(fit.fit)
 app.command(cls=Command)(predict.predict)
+app.command(cls=Command)(explain.explain)
 app.command(cls=Command)(advise.advise)
+app.command(cls=Command)(label.label)
 app.command(cls=Command, epilog=train.methods_table())(train.train)
 app.command(cls=Command)(select.select)
+app.command(cls=Command)(tune.tune)
 app.command(cls=Command)(reproduce.reproduce)
 app.command(cls=Command)(report.report)
 app.add_typer(data.app, name="data")
@@ -45,12 +51,14 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def main(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """GraphMix: get the most out of graphs with few labels."""
+    check_command(context.invoked_subcommand)
 
 
 def run() -> NoReturn:
@@ -62,9 +70,12 @@ def run() -> NoReturn:
     """
     guard_streams()
     forget()
+    code = None
     try:
-        code = app(standalone_mode=False)
+        command: Callable[[], object] = follow if follows() else partial(app, standalone_mode=False)
+        given = command()
         sys.stdout.flush()
+        code = given if isinstance(given, int) else 0
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", INTERRUPTED)
     except OutputLost as error:
@@ -82,8 +93,9 @@ def run() -> NoReturn:
             _fail(f"{error.filename}: {_reason(error)}" if error.filename else _reason(error))
         _fail(describe(error), INTERNAL)
     finally:
+        dismiss(succeeded=code == 0)
         command_ends()
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code)
 
 
 def _reason(error: OSError) -> str:
@@ -91,7 +103,8 @@ def _reason(error: OSError) -> str:
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:
-    if message:  # called without a command, typer has printed the help already
+    # Called without a command, typer has printed the help already.
+    if message and is_first_to_fail():
         say(f"graphmix: {message}")
     # What a command printed before it failed may still be held back, and standard output may be closed.
     with contextlib.suppress(OutputLost):

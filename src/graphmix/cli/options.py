@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -21,8 +21,10 @@ DataRoot = Annotated[
     typer.Option("--data-root", help="Folder with the raw files (default: GRAPHMIX_DATA, then the user's cache)."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+CHECKPOINT_HELP = "Minutes between two checkpoints, from which a killed command goes on; 0 for one every epoch."
 ESCAPE_HELP = "Put an apostrophe before cells that a spreadsheet would run as formulas."
 EscapeFormulas = Annotated[bool, typer.Option("--escape-formulas", help=ESCAPE_HELP)]
+CONFIG_HELP = "File of hyperparameters, such as best.toml of graphmix tune; options that are given win."
 WritePage = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")]
 
 LIMIT_HELP = (
@@ -75,16 +77,50 @@ def settings_options(
         def run(**values: Any) -> None:
             command(**{name: read(name, value) if name in wanted else value for name, value in values.items()})
 
-        signature = inspect.signature(command)
-        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        place = next((place for place, each in enumerate(own) if each.name == before), len(own))
-        merged = [*own[:place], *made, *own[place:]]
-        keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in merged]
-        run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in keywords}
-        return run
+        return _with_parameters(run, inspect.signature(command), made, before)
 
     return decorate
+
+
+def options_of(other: Command, *names: str, before: str = "") -> Callable[[Command], Command]:
+    """Decorate a command: give it options of another command, none of them required.
+
+    The command receives them as `**given`, with the other command's defaults, None for those that are required there.
+
+    Args:
+        other: the other command.
+        names: its parameters.
+        before: the command's parameter before which the options stand in the help; at the end if empty.
+    """
+    theirs = inspect.signature(other).parameters
+    made = [_optional(theirs[name]) for name in names]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            command(**values)
+
+        return _with_parameters(run, inspect.signature(command), made, before)
+
+    return decorate
+
+
+def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
+    if parameter.default is not inspect.Parameter.empty:
+        return parameter
+    kind, *details = get_args(parameter.annotation)
+    return parameter.replace(default=None, annotation=Annotated[(kind | None, *details)])
+
+
+def _with_parameters(run: Command, signature: inspect.Signature, made: list[inspect.Parameter], before: str) -> Command:
+    """Give a command more parameters, before one of its own."""
+    own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    place = next((place for place, each in enumerate(own) if each.name == before), len(own))
+    merged = [*own[:place], *made, *own[place:]]
+    keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in merged]
+    run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in keywords}
+    return run
 
 
 def describe(name: str, default: str | None = None, choices: tuple[str, ...] | None = None) -> str:

@@ -1,29 +1,47 @@
 """graphmix predict: a trained model on new nodes or links."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphmix.cli.busy import busy
+from graphmix.cli.explain import explaining
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
-from graphmix.cli.screen import announce, tell
+from graphmix.cli.pipes import AS_CSV, DASH, standard_input, write_output
+from graphmix.cli.screen import announce, say, tell
 from graphmix.limits import Limits
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import check_table, model_files
 
+if TYPE_CHECKING:
+    from graphmix.workflow.predictions import Predictions
+
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder of a model, from `graphmix fit` or a `save` in Python.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Predictions: .csv, .tsv or .parquet.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Predictions: .csv, .tsv or .parquet; - for standard output, as CSV.",
+            show_default=False,
+        ),
+    ],
     nodes: Annotated[
-        Path | None, typer.Option(help="Table of new nodes, with the columns of the one trained on.")
+        Path | None,
+        typer.Option(help="Table of new nodes, with the columns of the one trained on; - for standard input."),
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option(help="Table of new edges, to new and old nodes; of new links, for a link model.")
+        Path | None,
+        typer.Option(help="Table of new edges, to new and old nodes; of new links, for a link model; - likewise."),
     ] = None,
+    reasons: Annotated[
+        bool, typer.Option("--explain", help="Add a column of reasons; about a quarter of a second for each row.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Predict the old nodes too.")] = False,
     ignore_unknown: Annotated[
         bool, typer.Option("--ignore-unknown", help="Leave out edges to nodes that are neither old nor new.")
@@ -46,8 +64,9 @@ def predict(
     limits = Limits.parse(limit or ())
     Columns(no_header=no_header or ())  # checks the names
     require_model(model)
-    require_files(nodes, edges)
-    check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
+    require_files(*(path for path in (nodes, edges) if path != DASH))
+    if out != DASH:
+        check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
     # Imported here: pyarrow and torch take seconds to import.
     with busy("starting"):
         from graphmix.workflow.model import load_model
@@ -55,19 +74,31 @@ def predict(
     announce("reading the model")
     with busy("reading the model"):
         loaded = load_model(model)
-    announce("predicting")
-    with busy("predicting"):
-        predictions = loaded.predict(
-            nodes,
-            edges,
-            everything=everything,
-            ignore_unknown=ignore_unknown,
-            target_accuracy=target_accuracy,
-            coverage=coverage,
-            limit=limits,
-            no_header=no_header or (),
-        )
+    with standard_input(nodes, edges) as tables:
+        announce("predicting")
+        with explaining("predicting") as line:
+            predictions = loaded.predict(
+                *tables,
+                everything=everything,
+                ignore_unknown=ignore_unknown,
+                target_accuracy=target_accuracy,
+                coverage=coverage,
+                limit=limits,
+                no_header=no_header or (),
+                reasons=line if reasons else False,
+            )
+            _write(predictions, out, escape_formulas)
+    # Standard output may be the table itself.
+    inform = say if out == DASH else tell
+    named = AS_CSV if out == DASH else out
+    for note in (*predictions.notes, *formula_notes(named, predictions, escape_formulas=escape_formulas)):
+        inform(f"· {note}")
+    where = "standard output" if out == DASH else out
+    inform(f"{len(predictions):,} predictions written to {where}, {predictions.abstained:,} of them abstain")
+
+
+def _write(predictions: "Predictions", out: Path, escape_formulas: bool) -> None:
+    if out == DASH:
+        write_output(predictions.content(AS_CSV, escape_formulas=escape_formulas))
+    else:
         predictions.write(out, escape_formulas=escape_formulas)
-    for note in (*predictions.notes, *formula_notes(out, predictions, escape_formulas=escape_formulas)):
-        tell(f"· {note}")
-    tell(f"{len(predictions):,} predictions written to {out}, {predictions.abstained:,} of them abstain")

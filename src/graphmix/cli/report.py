@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 def report(
     source: Annotated[
-        Path, typer.Argument(help="A model's folder, a run's, a demo's, a record SPEC.json, or a folder of records.")
+        Path,
+        typer.Argument(
+            help="A model's folder, a run's, a search's, a demo's, a record SPEC.json, or a folder of records."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page.", show_default="report.html beside what it shows")

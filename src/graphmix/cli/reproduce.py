@@ -11,10 +11,13 @@ from rich.text import Text
 
 from graphmix.cli.board import Board, claim_table, verdict_tables
 from graphmix.cli.busy import busy
+from graphmix.cli.executors import Address, ExecutorName, opened
 from graphmix.cli.options import DataRoot, Device, WritePage
 from graphmix.cli.report import write_report
 from graphmix.cli.screen import announce, output, resumable, say, tell
 from graphmix.errors import ConfigError
+from graphmix.executors import check_executor
+from graphmix.executors.opening import IN_PROCESS
 from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec, load_spec, names, paper_specs
 from graphmix.results.record import CellResult
@@ -43,6 +46,8 @@ def reproduce(
         ),
     ] = None,
     device: Device = "auto",
+    executor: ExecutorName = IN_PROCESS,
+    address: Address = None,
     out: Annotated[Path, typer.Option(help="Results folder; results in it are not computed again.")] = Path(
         "reproduction"
     ),
@@ -64,13 +69,15 @@ def reproduce(
     asked = Asked(trials=trials, epochs=epochs, seed=seed, only=only)
     specs = _wanted(spec, asked)
     check_results_folder(out)
+    check_executor(executor, address)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.experiments.records import source_commit
         from graphmix.experiments.runner import loader
         from graphmix.experiments.runner import reproduce as compute
 
-    with resumable("the same command continues with the missing trials"), Board(specs, asked) as board:
+    resumes = resumable("the same command continues with the missing trials")
+    with resumes, opened(executor, address) as where, Board(specs, asked) as board:
         records = compute(
             specs,
             asked,
@@ -79,6 +86,7 @@ def reproduce(
             load=loader(data_root, announce),
             commit=commit or source_commit(),
             watch=board.watch,
+            executor=where,
         )
     for record in records:
         if record.kind in ("table", "selection"):

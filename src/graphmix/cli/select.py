@@ -14,6 +14,7 @@ from rich.text import Text
 
 from graphmix.cli.board import Board
 from graphmix.cli.busy import busy
+from graphmix.cli.executors import Address, ExecutorName, opened
 from graphmix.cli.options import DataRoot, DatasetName, Device, Limit, WritePage, settings_options
 from graphmix.cli.paths import require_graphs
 from graphmix.cli.report import write_report
@@ -29,6 +30,8 @@ from graphmix.cli.screen import (
     tell,
 )
 from graphmix.errors import ConfigError
+from graphmix.executors import check_executor
+from graphmix.executors.opening import IN_PROCESS
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.selection import search_spec
 from graphmix.experiments.spec import Spec, load_spec
@@ -60,6 +63,8 @@ def select(
     ] = None,
     trials: Annotated[int, typer.Option(min=2, help="Trials at each point, and of the chosen one.")] = 20,
     device: Device = "auto",
+    executor: ExecutorName = IN_PROCESS,
+    address: Address = None,
     out: Annotated[
         Path | None, typer.Option(help="Results folder; results in it are not computed again.", show_default="in runs/")
     ] = None,
@@ -84,6 +89,7 @@ def select(
     asked = Asked(trials=trials, epochs=given["epochs"], seed=usual.seed)
     folder = out or fresh_folder(f"{Path(name).stem}-select")
     check_results_folder(folder)
+    check_executor(executor, address)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.experiments.records import source_commit
@@ -92,9 +98,10 @@ def select(
     load = loader(data_root, announce, limits)
     # A graph that cannot be read is refused before the folder is made; one that can is not read again.
     load(plan(spec, asked)[0])
-    if given["epochs"] is not None and (note := few_epochs(usual)):
-        say(f"graphmix: {note}")
-    with resumable(same_folder(folder)), Board([spec], asked) as board:
+    few = None if given["epochs"] is None else few_epochs(usual)
+    with resumable(same_folder(folder)), opened(executor, address) as where, Board([spec], asked) as board:
+        if few is not None:
+            say(f"graphmix: {few}")
         (record,) = reproduce(
             [spec],
             asked,
@@ -104,6 +111,7 @@ def select(
             commit=source_commit(),
             watch=board.watch,
             command=_command(dataset, spec, asked, alphas, gammas),
+            executor=where,
         )
     (cell,) = record.cells
     found = cell.outcome.selection

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmix.cli.busy import busy
-from graphmix.cli.options import LIMIT_HELP, DataRoot, DatasetName, Device, WritePage, option, settings_options
+from graphmix.cli.executors import ADDRESS_HELP, EXECUTOR_HELP, opened
+from graphmix.cli.options import (
+    CHECKPOINT_HELP,
+    CONFIG_HELP,
+    LIMIT_HELP,
+    DataRoot,
+    DatasetName,
+    Device,
+    WritePage,
+    option,
+    settings_options,
+)
 from graphmix.cli.paths import require_graphs
+from graphmix.cli.processes import check_folder_given, together
 from graphmix.cli.report import keep_details, write_report
 from graphmix.cli.screen import (
     Bar,
@@ -24,11 +36,15 @@ from graphmix.cli.screen import (
     warn_of_divergence,
 )
 from graphmix.errors import ConfigError
+from graphmix.executors import check_executor
+from graphmix.executors.opening import IN_PROCESS
 from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.text import name_for_screen
+from graphmix.training.checkpoint_minutes import MINUTES, check_minutes
 from graphmix.training.config import Config
+from graphmix.training.config_file import read_config
 from graphmix.training.estimates import check_runs
 from graphmix.training.expectations import few_epochs, unused_settings
 from graphmix.training.methods import METHODS
@@ -43,7 +59,7 @@ if TYPE_CHECKING:
 DATA = "The data"
 
 
-@settings_options(before="chunk", choices={"method": tuple(METHODS)})
+@settings_options(before="config_file", choices={"method": tuple(METHODS)})
 def train(
     dataset: DatasetName,
     split: Annotated[
@@ -61,11 +77,15 @@ def train(
     split_seed: Annotated[int, option("Seed of the first split (default: 0).", DATA)] = 0,
     data_root: DataRoot = None,
     limit: Annotated[list[str] | None, option(LIMIT_HELP, DATA, "--limit")] = None,
+    config_file: Annotated[Path | None, option(CONFIG_HELP, RUN, "--config")] = None,
     chunk: Annotated[int | None, option("Trials at once (default: by the device and its memory).", RUN)] = None,
     device: Device = "auto",
+    executor: Annotated[str, option(EXECUTOR_HELP, RUN)] = IN_PROCESS,
+    address: Annotated[str | None, option(ADDRESS_HELP, RUN)] = None,
     out: Annotated[
         Path | None, option("Run folder; a killed run continues in it (default: a new one in runs/).", RUN)
     ] = None,
+    checkpoint_minutes: Annotated[float, option(CHECKPOINT_HELP, RUN)] = MINUTES,
     write_page: WritePage = True,
     as_json: Annotated[bool, option("Print one JSON object, accuracies in percent.", RUN, "--json")] = False,
     **given: Any,
@@ -77,23 +97,29 @@ def train(
     if split is not None and not is_file(split):
         check_split_name(split)
     limits = Limits.parse(limit or ())
+    check_minutes(checkpoint_minutes)
+    check_folder_given(out is not None)
+    given = _with_file(given, config_file)
     method = given["method"] or Config.method
     config = _config(resolve(dataset), method, given)
     check_runs(config)
     seeds = split_seeds(config.trials, splits, split_seed)
     if out is not None and not lacks_details(out):
         check_run_folder(out)
+    check_executor(executor, address)
     # Only now: these import torch, which takes seconds, and the checks above do not need it.
     with busy("starting"):
         from graphmix.data import load
         from graphmix.training.devices import choose_device, fitting, fitting_note
 
-    chosen = choose_device(device)
+    # The memory of Ray's workers is taken to be that of this machine.
+    here = executor == IN_PROCESS
+    chosen = choose_device(device if here else "cpu")
     with busy(f"loading {name_for_screen(dataset)}"):
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
-        _warn_of_unused(method, given)
+        _warn_of_unused(method, given | ({} if here else {"executor": executor, "address": address}))
         results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
@@ -103,9 +129,11 @@ def train(
         if fits is not config:
             notes.append(fitting_note(graph, config, chosen))
             config = fits
-        run = _run_network(graph, masks, config, folder, device=device, chunk=chunk, notes=notes)
+        with together(device, executor), opened(executor, address) as where:
+            training = {"device": device, "executor": where, "checkpoint_minutes": checkpoint_minutes}
+            run = _run_network(graph, masks, config, folder, training, chunk=chunk, notes=notes)
         results = run.results
-        keep_details(run, graph, masks, write_page, device)
+        keep_details(run, graph, masks, write_page, device if here else "auto")
         warn_of_divergence(results)
     if as_json:
         typer.echo(json.dumps(to_json(results) | {"out": str(folder)}, allow_nan=False))
@@ -124,6 +152,12 @@ def methods_table() -> str:
     # An epilog's paragraphs stand in lines of their own.
     lines = [f"{name}: {method.about}." for name, method in METHODS.items()]
     return "\n\n".join(["Methods:", *lines])
+
+
+def _with_file(given: dict[str, Any], path: Path | None) -> dict[str, Any]:
+    """The options that are given, and for the others what a file says."""
+    held = {} if path is None else read_config(path)
+    return given | {name: value for name, value in held.items() if given[name] is None}
 
 
 def _config(dataset: str, method: str, given: dict[str, Any]) -> Config:
@@ -157,19 +191,33 @@ def _run_baseline(
 
 
 def _run_network(
-    graph: "Graph", split: "Split", config: Config, folder: Path, *, device: str, chunk: int | None, notes: list[str]
+    graph: "Graph",
+    split: "Split",
+    config: Config,
+    folder: Path,
+    training: dict[str, Any],
+    *,
+    chunk: int | None,
+    notes: list[str],
 ) -> "Run":
     from graphmix.storage import runs as engine
 
     label = f"{config.method} on {graph.name}"
 
-    def watch(step: "Progress") -> None:
-        # Not before the first epoch: until then a run may still be refused, which takes one sentence.
+    def speak() -> None:
         while notes:
             say(f"graphmix: {notes.pop(0)}")
+
+    def watch(step: "Progress") -> None:
+        # Not before the first epoch: until then a run may still be refused, which takes one sentence.
+        speak()
         bar.watch(step)
 
     with resumable(same_folder(folder)), Bar(label, config.trials, config.epochs) as bar:
         if lacks_details(folder):
-            return engine.train_once(graph, split, config, folder, watch=watch, device=device)
-        return engine.train(graph, split, config, folder, watch=watch, device=device, chunk=chunk)
+            run = engine.train_once(graph, split, config, folder, watch=watch, **training)
+        else:
+            run = engine.train(graph, split, config, folder, watch=watch, chunk=chunk, **training)
+    # A short run may end before a worker has told anything.
+    speak()
+    return run

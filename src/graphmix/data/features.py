@@ -22,12 +22,12 @@ def row_normalise(x: Features) -> Features:
     """
     if isinstance(x, Tensor):
         sums = x.abs().sum(dim=1, keepdim=True, dtype=torch.float64)
-        return (x / sums.masked_fill(sums == 0, 1)).float()
+        return (x / sums.masked_fill(sums == 0, 1)).to(x.dtype)
     values = x.values.cpu().double().numpy()
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.crow.cpu().numpy()))
     totals = np.bincount(rows, weights=np.abs(values), minlength=x.shape[0])
     totals[totals == 0] = 1.0
-    scaled = torch.from_numpy(values / totals[rows]).float().to(x.values.device)
+    scaled = torch.from_numpy(values / totals[rows]).to(x.values)
     return SparseMatrix(x.crow, x.col, scaled, x.shape)
 
 
@@ -41,5 +41,5 @@ def binarise(x: Features) -> Features:
         float32 `[nodes, features]`, of the same kind and on the same device.
     """
     if isinstance(x, Tensor):
-        return (x != 0).float()
-    return SparseMatrix(x.crow, x.col, (x.values != 0).float(), x.shape)
+        return (x != 0).to(x.dtype)
+    return SparseMatrix(x.crow, x.col, (x.values != 0).to(x.values.dtype), x.shape)

@@ -12,6 +12,7 @@ from graphmix.data.checks import as_features, check_labels, count_classes
 from graphmix.data.features import Features, row_normalise
 from graphmix.data.structure import Edges, Structure
 from graphmix.errors import DataError
+from graphmix.notebook import html_facts
 from graphmix.sparse import Chain, SparseMatrix
 
 Value = TypeVar("Value")
@@ -58,7 +59,8 @@ class Graph:
         """Validate and clean a graph; the result is on the CPU.
 
         Args:
-            x: `[nodes, features]` of finite numbers: scipy sparse, numpy, torch or `SparseMatrix`.
+            x: `[nodes, features]` of finite numbers: scipy sparse, numpy, torch or `SparseMatrix`. An array of float32
+                that is mapped from a file, such as `np.load(path, mmap_mode="r")`, stays there if `normalise` is False.
             edges: `[2, entries]` of node numbers, in either direction or both; loops and repeats are removed.
             y: `[nodes]` of class numbers, -1 for unknown.
             num_classes: number of classes; default: counted from `class_names`, or else from `y`.
@@ -83,6 +85,20 @@ class Graph:
     def __repr__(self) -> str:
         sizes = f"{self.num_nodes} nodes, {self.num_edges} edges, {self.num_features} features"
         return f"Graph({self.name!r}: {sizes}, {self.num_classes} classes)"
+
+    def _repr_html_(self) -> str:
+        labeled = int((self.y >= 0).sum())
+        names = None if self.class_names is None else ", ".join(self.class_names)
+        facts = [
+            ("nodes", self.num_nodes),
+            ("edges", self.num_edges),
+            ("features", self.num_features),
+            ("classes", self.num_classes),
+            ("names of the classes", names),
+            ("labeled nodes", labeled),
+            ("edges have weights", "yes" if self.edge_weights is not None else None),
+        ]
+        return html_facts(f"Graph {self.name}", facts)
 
     @property
     def num_nodes(self) -> int:

@@ -22,6 +22,7 @@ from graphmix.data.split_names import (
     NODE_BYTES,
     PUBLIC,
     RANDOM,
+    REDRAWN,
     Sizes,
     check_split_name,
     per_class_of,
@@ -68,6 +69,8 @@ def make_split(
         others to select by, and all others to test on, as Lee et al. (GraFN, 2022) draw them.
     `benchmark`: 20 and 30 nodes of each class, and all others; of a class with fewer than 100 nodes 20 % and 30 %,
         rounded down, but at least one node. At 100 nodes both give the same numbers.
+    `public-redrawn`: the training and validation nodes of the public split, with other ones of them to train on, as
+        many of each class; for choices that must not see its test nodes. Those stay the same.
 
     Nodes whose label is unknown are never used.
 
@@ -94,9 +97,11 @@ def make_split(
         raise DataError("a split needs at least one seed")
     if sizes is None and public is not None:
         sizes = (int(public.train[0].sum()), int(public.val[0].sum()), int(public.test[0].sum()))
-    quotas = _quotas(name, graph, sizes)
+    quotas = _redrawn(graph, public) if name == REDRAWN else _quotas(name, graph, sizes)
     masks = {seed: _masks(name, graph, quotas, seed) for seed in sorted(set(drawn))}
     train, val, test = (np.stack([masks[seed][role] for seed in drawn]) for role in range(3))
+    if name == REDRAWN and public is not None:
+        test = np.broadcast_to(public.test[0].cpu().numpy(), train.shape)
     return Split.build(train, val, test, name, drawn)
 
 
@@ -105,6 +110,16 @@ def _quotas(name: str, graph: Graph, sizes: Sizes | None) -> Quotas:
     if name in RULES:
         return RULES[name](graph, sizes)
     return _percent(name, graph) if share_of(name) else _per_class(name, graph)
+
+
+def _redrawn(graph: Graph, public: Split | None) -> Quotas:
+    """The classes of the public training and validation nodes as groups; its test nodes are in none."""
+    if public is None:
+        raise DataError(f"{graph.name} has no public split to draw again; choose another split")
+    trained, judged = public.train[0].cpu().numpy(), public.val[0].cpu().numpy()
+    labels = _labels(graph)
+    train, val = (np.bincount(labels[nodes], minlength=graph.num_classes) for nodes in (trained, judged))
+    return Quotas(np.where(trained | judged, labels, UNKNOWN), train, val, np.zeros_like(train))
 
 
 def _masks(name: str, graph: Graph, quotas: Quotas, seed: int) -> tuple[NDArray[np.bool_], ...]:

@@ -32,7 +32,7 @@ from graphmix.results.record import (
 )
 from graphmix.results.run import RunResult
 from graphmix.results.schema import ABSENT
-from graphmix.results.writer import to_json
+from graphmix.results.writer import one_line, to_json
 from graphmix.storage.files import write_text
 from graphmix.training import Config
 from graphmix.training.config import ADDED
@@ -67,7 +67,7 @@ class Store:
     def write(self, key: str, outcome: Outcome) -> None:
         """Store a cell's result."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(self.folder / f"{key}.json", _line(outcome) + "\n")
+        write_text(self.folder / f"{key}.json", one_line(outcome) + "\n")
 
 
 def entry(spec: Spec, cell: Cell, outcome: Outcome | None, error: Failure | None) -> CellResult:
@@ -181,7 +181,7 @@ def write_record(folder: Path, record: Record) -> Path:
     path = folder / f"{record.name}.json"
     # One line for each cell keeps the file small and its diffs readable.
     head = json.dumps(to_json(replace(record, cells=())), indent=1, allow_nan=False, ensure_ascii=False)
-    cells = ",\n".join(f"  {_line(cell)}" for cell in record.cells)
+    cells = ",\n".join(f"  {cell.line}" for cell in record.cells)
     write_text(path, head.removesuffix("[]\n}") + f"[\n{cells}\n ]\n}}\n")
     return path
 
@@ -204,10 +204,6 @@ def source_commit() -> str | None:
 
 def _unjudged(claim: Claim | None, *, judged: bool) -> Claim | None:
     return claim if claim is None or judged else Claim(says=claim.says, word="undecided")
-
-
-def _line(value: Outcome | CellResult) -> str:
-    return json.dumps(to_json(value), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def _status(cell: Cell, outcome: Outcome | None) -> Status:

@@ -54,9 +54,13 @@ class Search:
         points: how many points are tried, at most.
         trials: how many trials each has, at most those of the cell.
         seed: determines which points are drawn. With more points the first ones stay the same.
+        finalists: how many of the best points are tried again, to choose among them; 0 chooses among all.
+        finalist_trials: how many trials each of these has, with other splits of the same labels.
     """
 
     values: Mapping[str, tuple[Any, ...]]
     points: int
     trials: int
     seed: int = 0
+    finalists: int = 0
+    finalist_trials: int = 0

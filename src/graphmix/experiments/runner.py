@@ -8,7 +8,7 @@ work/        run folders of unfinished cells
 """
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +16,10 @@ from pathlib import Path
 from graphmix import data
 from graphmix.data import Dataset, SourceUnavailable
 from graphmix.errors import RunError
+from graphmix.executors import LOCAL, Executor, Finished
 from graphmix.experiments.cells import Asked, Cell, fits, plan
 from graphmix.experiments.compute import Computer, Load, NotStoredError
+from graphmix.experiments.compute import Watch as WatchCell
 from graphmix.experiments.records import Failure, Store, assemble, entry, kept, read_cells, write_record
 from graphmix.experiments.spec import Spec
 from graphmix.files import remove_temporary_files
@@ -43,6 +45,7 @@ class Stage:
         part: the current part of a cell that is trained more than once.
         step: the progress of training; None before it starts.
         epochs: number of epochs of the current cell.
+        running: indices of all cells in work, if there are several.
     """
 
     spec: Spec
@@ -52,6 +55,7 @@ class Stage:
     part: str = ""
     step: Progress | None = None
     epochs: int = 0
+    running: frozenset[int] = frozenset()
 
 
 Watch = Callable[[Stage], None]
@@ -68,6 +72,7 @@ def reproduce(
     watch: Watch = lambda stage: None,
     stored_only: bool = False,
     command: str | None = None,
+    executor: Executor = LOCAL,
 ) -> list[Record]:
     """Compute the missing cells of the specs and write their records.
 
@@ -83,6 +88,7 @@ def reproduce(
         watch: called with the progress.
         stored_only: compute nothing, only make the records from stored cells.
         command: the command that makes the record; default: `graphmix reproduce`.
+        executor: where cells are computed; in this process by default, one after the other.
 
     Returns:
         The records.
@@ -91,7 +97,9 @@ def reproduce(
         ConfigError: no spec has the cells asked for, or a hyperparameter is out of range.
         RunError: the folder cannot be used, or a stored cell is damaged.
     """
-    choose_device(device)
+    device = executor.device(device)
+    if executor.here:
+        choose_device(device)
     planned = [(spec, plan(spec, asked)) for spec in specs]
     for _, cells in planned:
         for config in {cell.config for cell in cells if cell.method is not None and fits(cell, asked.only)}:
@@ -107,6 +115,7 @@ def reproduce(
         device=device,
         commit=commit,
         stored_only=stored_only,
+        executor=executor,
     )
     with locked(folder):
         remove_temporary_files(folder / CELLS)
@@ -148,16 +157,27 @@ def _run(
         old = before.get((cell.row, cell.column, cell.reading))
         if old is not None and (todo[place] or not wanted[place]):
             entries[place] = kept(spec, cell, old) or entries[place]
-    for place in [place for place, missing in enumerate(todo) if missing]:
+    missing = [place for place, wanted in enumerate(todo) if wanted]
+    running: set[int] = set()
 
-        def tell(part: str, step: Progress | None, place: int = place) -> None:
-            watch(Stage(spec, entries, todo, place, part, step, cells[place].config.epochs))
+    def drawn() -> Iterator[tuple[Cell, WatchCell]]:
+        for place in missing:
 
-        entries[place] = _entry(computer, spec, cells[place], tell, entries[place])
+            def tell(part: str, step: Progress | None, place: int = place) -> None:
+                watch(Stage(spec, entries, todo, place, part, step, cells[place].config.epochs, frozenset(running)))
+
+            running.add(place)
+            yield cells[place], tell
+
+    for done in computer.outcomes(spec, drawn()):
+        place = missing[done.place]
+        running.discard(place)
+        earlier, entries[place] = entries[place], _entry(spec, cells[place], done, entries[place])
         give_back_memory()
         todo[place] = False
-        write_record(folder, assemble(spec, asked, entries, computer.commit, command))
-        watch(Stage(spec, entries, todo, place + 1))
+        if entries[place] is not earlier:
+            write_record(folder, assemble(spec, asked, entries, computer.commit, command))
+        watch(Stage(spec, entries, todo, place + 1, running=frozenset(running)))
     record = assemble(spec, asked, entries, computer.commit, command)
     write_record(folder, record)
     watch(Stage(spec, entries, todo, len(entries)))
@@ -169,11 +189,9 @@ def _held(store: Store, spec: Spec, cell: Cell) -> Outcome | None:
     return None if cell.method is None or spec.kind == "selection" else store.read(cell.key)
 
 
-def _entry(
-    computer: Computer, spec: Spec, cell: Cell, tell: Callable[[str, Progress | None], None], before: CellResult
-) -> CellResult:
+def _entry(spec: Spec, cell: Cell, done: Finished[Outcome], before: CellResult) -> CellResult:
     try:
-        return entry(spec, cell, computer.outcome(spec, cell, tell), None)
+        return entry(spec, cell, done.get(), None)
     except NotStoredError:
         return before
     except SourceUnavailable:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from graphmix import data
-from graphmix.data.split_names import per_class_of
+from graphmix.data.split_names import REDRAWN, per_class_of
 from graphmix.errors import ConfigError, RunError
 from graphmix.experiments.cells import Cell
 from graphmix.experiments.rows import Column, Row, Search
@@ -19,9 +19,7 @@ from graphmix.results.names import title
 from graphmix.results.record import Choice, GridPoint
 from graphmix.results.run import RunResult
 from graphmix.training import Config
-
-# Seeds of a search begin this far above those of the run of its choice.
-SEARCH_SEEDS = 1_000_000
+from graphmix.tuning.space import SEARCH_SEEDS
 
 
 def search_spec(
@@ -86,6 +84,23 @@ def points_of(spec: Spec, cell: Cell) -> list[tuple[dict[str, Any], Cell]]:
     plain = plain.with_settings(trials=trials, seed=cell.config.seed + SEARCH_SEEDS)
     points = draw_points(spec.search, {name: getattr(cell.config, name) for name in spec.search.values})
     return [(settings, plain.with_settings(**settings)) for settings in points]
+
+
+def finalists_of(spec: Spec, cell: Cell, grid: Sequence[GridPoint]) -> list[tuple[dict[str, Any], Cell]]:
+    """Return the best points of a search, best first, to be tried again: other seeds, and other splits of the labels.
+
+    One set of validation nodes flatters some of many points. Trained on other nodes, and judged by these in turn, a
+    point that was only lucky falls back. The public split's test nodes are in none of these splits.
+    """
+    search = spec.search
+    if search is None or search.finalists == 0:
+        return []
+    best = sorted(grid, key=lambda point: -(point.val_score_mean or 0.0))[: search.finalists]
+    trials = search.finalist_trials
+    split = REDRAWN if cell.split == data.PUBLIC else cell.split
+    drawn = replace(cell, measures=(), split=split, splits=trials, first_split=cell.first_split + 2 * cell.splits)
+    drawn = drawn.with_settings(trials=trials, seed=cell.config.seed + 2 * SEARCH_SEEDS)
+    return [(point.settings or {}, drawn.with_settings(**(point.settings or {}))) for point in best]
 
 
 def draw_points(search: Search, start: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -17,13 +17,13 @@ from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.methods import METHODS
 from graphmix.training.paper import READINGS
-from graphmix.training.settings import check_value
+from graphmix.tuning.space import NOT_SEARCHED, check_values
 
 CHARTS = ("embedding", "soft-rank", "curves")
 MEASURES = ("embedding", "soft-rank", "separation", "training", "memory")
 EACH = "each"
-# What a search leaves alone: it would change what is compared, or which epochs, not how well a network learns.
-_NOT_SEARCHED = ("method", "backbone", "reading", "trials", "seed", "predictor", "select_by", "ties")
+# The network is what a spec compares.
+_NOT_SEARCHED = (*NOT_SEARCHED, "backbone")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,14 +193,18 @@ def _comparison(entry: dict[str, Any], spec: str) -> Comparison:
 
 def _search(entry: dict[str, Any], spec: str) -> Search:
     values = {key: tuple(options) for key, options in entry.pop("values", {}).items()}
-    _require(set(entry) <= {"points", "trials", "seed"}, spec, "a search has values, points, trials and a seed")
-    for key, options in values.items():
-        _require(key in HYPERPARAMETERS and key not in _NOT_SEARCHED, spec, f"{key!r} cannot be searched")
-        _require(options, spec, f"the search has no values of {key!r}")
-        values[key] = tuple(check_value(key, option, HYPERPARAMETERS[key]) for option in options)
+    known = [field.name for field in fields(Search)]
+    _require(set(entry) <= set(known), spec, f"a search has {', '.join(known)}")
+    try:
+        values = {key: check_values(key, options, _NOT_SEARCHED) for key, options in values.items()}
+    except ConfigError as error:
+        raise ConfigError(f"{spec}.toml: {error}") from error
     counts = [entry.get("points"), entry.get("trials")]
     _require(values and all(isinstance(count, int) and count >= 1 for count in counts), spec, "a search needs a budget")
-    return Search(values=values, **entry)
+    search = Search(values=values, **entry)
+    again = (search.finalists, search.finalist_trials)
+    _require(again == (0, 0) or min(again) >= 1, spec, "finalists need finalist_trials, and these need finalists")
+    return search
 
 
 def _row(entry: dict[str, Any], trials: int | None, spec: str) -> Row:

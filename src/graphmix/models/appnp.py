@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, linear, two_layers_of
+from graphmix.models.gpr import page_rank, sum_over_hops
 from graphmix.sparse import Chain, SparseMatrix, dropout_matmul, matmul, per_trial
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -35,6 +36,11 @@ class APPNP(Backbone):
     hops: int = 10
     teleport: float = 0.1
     propagation_dropout: float = 0.5
+
+    @property
+    def reach(self) -> int | None:
+        """K hops."""
+        return self.hops
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -60,8 +66,7 @@ class APPNP(Backbone):
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Map to logits and let them walk: `[trials, nodes, classes]`."""
-        mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
-        start = add_bias(mapped, self.weights.get("conv2.bias"))
+        start = self.logits_of_hidden(drop(hidden, self.hidden_dropout, noise))
         if graph.propagation is None:
             # Â is the identity: the walk stays where it is.
             return start
@@ -69,6 +74,15 @@ class APPNP(Backbone):
         for _ in range(self.hops):
             walked = (1 - self.teleport) * self._step(walked, graph, noise) + self.teleport * start
         return walked
+
+    def logits_of_hidden(self, hidden: Tensor) -> Tensor:
+        """Compute H W₂, node by node."""
+        return add_bias(per_trial(hidden, self.weights["conv2.weight"]), self.weights.get("conv2.bias"))
+
+    def weights_at(self, marks: Tensor, graph: GraphLike) -> Tensor:
+        """Compute what K steps of the walk give of the marks: the weights of the hops are PageRank's."""
+        weights = page_rank(self.hops, self.teleport).to(marks)
+        return sum_over_hops(weights.repeat(self.trials, 1), marks, graph)
 
     def _step(self, values: Tensor, graph: GraphLike, noise: Noise | None) -> Tensor:
         """Compute Â Z, in training with some entries of Â dropped."""

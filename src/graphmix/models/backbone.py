@@ -164,6 +164,22 @@ class Backbone(abc.ABC):
         """
         return None
 
+    def logits_of_hidden(self, hidden: Tensor) -> Tensor | None:
+        """Map hidden states node by node, if `decode` is a weighted sum of that over nodes: `[trials, nodes, classes]`.
+
+        None if it is not; then there are no `weights_at` either.
+        """
+        return None
+
+    def weights_at(self, marks: Tensor, graph: GraphLike) -> Tensor:
+        """Return the weight of every node in the sum of the logits of marked nodes: `[trials, nodes]`.
+
+        Args:
+            marks: `[nodes]`, 1 for marked nodes and 0 for others.
+            graph: the graph.
+        """
+        raise NotImplementedError("decode is not a weighted sum over nodes")
+
     @property
     def trials(self) -> int:
         """How many trials the weights hold."""
@@ -177,6 +193,13 @@ class Backbone(abc.ABC):
     def first_weight(self, graph: GraphLike) -> Tensor:
         """W of the product X W through which the features are read, if there is one: `[trials, features, width]`."""
         return self.weights[self.first]
+
+    @property
+    def reach(self) -> int | None:
+        """How many hops away a node may be that a prediction depends on; None if every node may matter."""
+        if self.encode_hops is None or self.decode_hops is None:
+            return None
+        return self.encode_hops + self.decode_hops
 
     @property
     def options(self) -> dict[str, Any]:

@@ -31,6 +31,11 @@ class Chebyshev(Backbone):
 
     order: int = 2
 
+    @property
+    def reach(self) -> int | None:
+        """K hops in each of the two layers."""
+        return 2 * self.order
+
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights, order by order; biases, if asked for, start at zero."""

@@ -43,6 +43,11 @@ class DisenGCN(Backbone):
     layers: int = 5
     routing_steps: int = 6
 
+    @property
+    def reach(self) -> int | None:
+        """A hop for every layer of routing."""
+        return self.layers
+
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases, if asked for, start at zero."""

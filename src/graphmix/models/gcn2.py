@@ -42,6 +42,11 @@ class GCN2(Backbone):
     layer_strength: float = 0.5
     layer_decay: float = 0.01
 
+    @property
+    def reach(self) -> int | None:
+        """A hop for every convolution."""
+        return self.layers
+
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases of the first and the last layer, if asked for, start at zero."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, linear, two_layers_of
-from graphmix.sparse import SparseMatrix, per_trial, sum_of_powers
+from graphmix.sparse import SparseMatrix, matmul, per_trial, sum_of_powers
 from graphmix.streams import Noise, Purpose, Streams
 
 _HOPS = "hops"
@@ -31,6 +31,11 @@ class GPR(Backbone):
 
     hops: int = 10
     teleport: float = 0.1
+
+    @property
+    def reach(self) -> int | None:
+        """K hops."""
+        return self.hops
 
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
@@ -58,8 +63,7 @@ class GPR(Backbone):
 
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute Σₖ γₖ Âᵏ H W₂: `[trials, nodes, classes]`."""
-        mapped = per_trial(drop(hidden, self.hidden_dropout, noise), self.weights["conv2.weight"])
-        logits = add_bias(mapped, self.weights.get("conv2.bias"))
+        logits = self.logits_of_hidden(drop(hidden, self.hidden_dropout, noise))
         weights = self.weights[_HOPS]
         weights = weights.repeat_interleave(logits.shape[0] // weights.shape[0], dim=0)
         propagation = graph.propagation
@@ -67,6 +71,26 @@ class GPR(Backbone):
             # Â is the identity, and so are its powers.
             return logits * weights.sum(dim=1)[:, None, None]
         return sum_of_powers(propagation, weights, logits)
+
+    def logits_of_hidden(self, hidden: Tensor) -> Tensor:
+        """Compute H W₂, node by node."""
+        return add_bias(per_trial(hidden, self.weights["conv2.weight"]), self.weights.get("conv2.bias"))
+
+    def weights_at(self, marks: Tensor, graph: GraphLike) -> Tensor:
+        """Compute Σₖ γₖ Âᵏ m for the marks m: Â is symmetric, so this is the sum of its powers' marked rows."""
+        return sum_over_hops(self.weights[_HOPS], marks, graph)
+
+
+def sum_over_hops(weights: Tensor, marks: Tensor, graph: GraphLike) -> Tensor:
+    """Compute Σₖ wₖ Âᵏ m, given weights w `[trials, hops + 1]` and marks m `[nodes]`: `[trials, nodes]`."""
+    if graph.propagation is None:
+        return weights.sum(dim=1, keepdim=True) * marks
+    spread = marks[None, :, None]
+    total = weights[:, :1] * marks
+    for hop in range(1, weights.shape[1]):
+        spread = matmul(graph.propagation, spread)
+        total = total + weights[:, hop : hop + 1] * spread[0, :, 0]
+    return total
 
 
 def page_rank(hops: int, teleport: float) -> Tensor:

@@ -59,6 +59,11 @@ class Grand(Backbone):
     input_dropout_at: str = "propagated"
     hop_weights: str = "equal"
 
+    @property
+    def reach(self) -> int | None:
+        """K hops."""
+        return self.hops
+
     @classmethod
     def create(cls, streams: Streams, sizes: tuple[int, int, int], *, bias: bool = False, **options: Any) -> Self:
         """Draw Glorot weights; biases start at zero, and batch norm as the identity."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from graphmix.results.fit import FitMetrics, ModelFile
 from graphmix.results.record import Record
+from graphmix.results.tuned import TuneResult
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,11 @@ class Contents:
         records: of experiments; or one table made of run folders.
         fitted: a fitted model, whose networks' runs are the table.
         of_runs: whether the records are a table of run folders, which has no paper beside it.
+        tuned: a search and where it is, as it was asked for.
     """
 
     title: str
     records: tuple[Record, ...]
     fitted: ModelFolder | None = None
     of_runs: bool = False
+    tuned: tuple[TuneResult, str] | None = None

@@ -222,6 +222,7 @@ def commands(fitted: ModelFolder) -> Facts:
     new = "--nodes new.csv --edges new_edges.csv" if task == "nodes" else "--edges new_edges.csv"
     return [
         (f"Predict new {task}", f"graphmix predict {folder} {new} -o new_predictions.csv"),
+        ("Learn why it predicts what it does", f"graphmix explain {folder} ID -o reasons.html"),
         ("Learn what to label next, and which labels look wrong", f"graphmix advise {folder}"),
     ]
 

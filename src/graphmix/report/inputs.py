@@ -1,4 +1,4 @@
-"""From a path to what a report shows: a model's folder, a run's, a demo's, a record, or a folder of records."""
+"""From a path to what a report shows: the folder of a model, run, search or demo, a record, or a folder of records."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,12 @@ from graphmix.experiments.spec import names
 from graphmix.report.contents import Contents
 from graphmix.report.fitted import read_fitted
 from graphmix.report.runs import read_runs
+from graphmix.report.tuned_page import read_tuned
 from graphmix.results import formats
 from graphmix.results.json_text import load
 from graphmix.results.reader import read_file
 from graphmix.results.record import KINDS, Record
-from graphmix.storage.folders import CELLS, CONFIG, MODEL, RESULTS, WORK
+from graphmix.storage.folders import CELLS, CONFIG, MODEL, RESULTS, TUNED, WORK
 from graphmix.storage.found import REPORTABLE, describe_place, is_of_fit, owner, require_there
 
 
@@ -21,8 +22,8 @@ def read(path: Path) -> Contents:
     """Read and check what is at a path.
 
     Args:
-        path: a model's folder, a run's, a folder of run folders (a demo's), a record `SPEC.json`, or a folder of
-            records.
+        path: a model's folder, a run's, a search's, a folder of run folders (a demo's), a record `SPEC.json`, or a
+            folder of records.
 
     Raises:
         RunError: nothing is there, or it is damaged, half-written, of a newer format, or not ours.
@@ -35,6 +36,8 @@ def read(path: Path) -> Contents:
             return Contents(record.title, (record,))
         if (path / MODEL).exists():
             return read_fitted(path)
+        if (path / TUNED).exists():
+            return read_tuned(path)
         if (path / RESULTS).exists():
             return read_runs(path, [path])
         if (path / CONFIG).exists():

@@ -14,6 +14,7 @@ from graphmix.report.charts import chart_data
 from graphmix.report.contents import Contents
 from graphmix.report.fitted_page import chart_numbers, page_values
 from graphmix.report.tables import bound_tables, origins, result_table, run_tiles, setting_rows, tally_bar
+from graphmix.report.tuned_page import tuned_numbers, tuned_values
 from graphmix.report.wording import headline
 from graphmix.results.names import METRICS
 from graphmix.results.record import Record
@@ -23,7 +24,7 @@ from graphmix.text import for_screen
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "mixture.js", "fitted.js", "page.js")
+_SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "mixture.js", "fitted.js", "tuned.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
 _EXPLORERS_OF_FITTED = ("curves", "confusion")
@@ -38,21 +39,24 @@ def render(contents: Contents) -> str:
     """
     data = chart_data(contents)
     explorers = [name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])]
-    if contents.fitted is None:
+    if contents.tuned is not None:
+        template, values = "tuned.html.j2", tuned_values(*contents.tuned)
+        data["tuned"] = tuned_numbers(contents.tuned[0])
+    elif contents.fitted is None:
         template, values = "page.html.j2", _values(contents, data)
     else:
         template, values = "fitted.html.j2", page_values(contents, contents.fitted)
         data["fitted"] = chart_numbers(contents.fitted.metrics)
         explorers = [name for name in explorers if name in _EXPLORERS_OF_FITTED]
-    theme, scripts = _text("theme.js"), [_plotly(), *(_text(name) for name in _SCRIPTS)]
+    theme, scripts = own_text("theme.js"), [_plotly(), *(own_text(name) for name in _SCRIPTS)]
     return (
-        _environment()
+        environment()
         .get_template(template)
         .render(
             title=contents.title,
             explorers=explorers,
-            policy=_policy([theme, *scripts]),
-            style=_text("style.css"),
+            policy=policy([theme, *scripts]),
+            style=own_text("style.css"),
             theme=theme,
             scripts=scripts,
             data=_embed(data),
@@ -149,7 +153,7 @@ def _embed(data: dict[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
     """What a browser may do with the page: run these scripts and no others, and load or send nothing."""
     sums = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in sums)
@@ -159,11 +163,12 @@ def _policy(scripts: list[str]) -> str:
     )
 
 
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """Return what fills our templates: everything is escaped, cut where it is too long, and made visible."""
     with importing("a report", "report"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     return Environment(
-        loader=FunctionLoader(_text),
+        loader=FunctionLoader(own_text),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -178,5 +183,6 @@ def _plotly() -> str:
     return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
-def _text(name: str) -> str:
+def own_text(name: str) -> str:
+    """Return a file of this package."""
     return files("graphmix.report").joinpath(name).read_text(encoding="utf-8")

@@ -45,11 +45,11 @@ def seen(finding: Finding) -> str:
 
 
 def by_column(claim: Claim) -> str:
-    """In which columns how many comparisons are as the claim says: "Cora 2 of 2, Citeseer 1 of 2"."""
+    """How many comparisons that were run are as the claim says: "Cora 2 of 2, Citeseer 1 of 2, Pubmed not run"."""
     parts = []
     for column in dict.fromkeys(each.column for each in claim.findings):
-        words = [each.word for each in claim.findings if each.column == column]
-        parts.append(f"{column} {words.count('holds')} of {len(words)}")
+        words = [each.word for each in claim.findings if each.column == column and each.ours is not None]
+        parts.append(f"{column} {words.count('holds')} of {len(words)}" if words else f"{column} not run")
     return ", ".join(parts)
 
 

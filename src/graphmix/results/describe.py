@@ -17,8 +17,12 @@ from graphmix.sparse import SparseMatrix
 from graphmix.training.loop import Fit
 
 
-def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> RunResult:
-    """Sum a run up: scores in percent, one per trial, the hyperparameters, and what it was computed with."""
+def describe(fit: Fit, graph: Graph, split: Split, device: torch.device | str) -> RunResult:
+    """Sum a run up: scores in percent, one per trial, the hyperparameters, and what it was computed with.
+
+    The device may be one of another machine, by the name that `device_name` gave it there.
+    """
+    hardware = device if isinstance(device, str) else device_name(device)
     return RunResult(
         dataset=graph.name,
         split=split.name,
@@ -32,8 +36,8 @@ def describe(fit: Fit, graph: Graph, split: Split, device: torch.device) -> RunR
         best_epoch=tuple(fit.best_epoch.tolist()),
         diverged=diverged(fit),
         seconds=round(fit.seconds, 3),
-        device=device_name(device),
-        threads=torch.get_num_threads() if device.type == "cpu" else None,
+        device=hardware,
+        threads=torch.get_num_threads() if hardware == "cpu" else None,
         versions=dict(versions()),
     )
 

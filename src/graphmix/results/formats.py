@@ -3,3 +3,4 @@
 RECORD = 1
 METRICS = 2
 MODEL = 3
+TUNED = 1

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 from graphmix.results.claim import Claim
 from graphmix.results.details import Details
 from graphmix.results.run import Fact, RunResult, Score
 from graphmix.results.schema import ABSENT, Absent, Count, Flat, Key, Length, Maybe, Shares
+from graphmix.results.writer import one_line
 
 Kind = Literal["table", "figure", "selection", "bound"]
 Status = Literal["done", "failed", "unavailable", "quoted", "to do"]
@@ -88,11 +90,16 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class Selection:
-    """A search: every point that was tried, our choice, and the paper's where it names one."""
+    """A search: every point that was tried, our choice, and the paper's where it names one.
+
+    Attributes:
+        finalists: the best points, tried again on other splits of the same labels; the choice is one of these.
+    """
 
     grid: tuple[GridPoint, ...]
     chosen: Choice | None = None
     paper_chosen: Choice | None = None
+    finalists: Maybe[tuple[GridPoint, ...]] = None
 
 
 @dataclass(frozen=True)
@@ -201,6 +208,11 @@ class CellResult:
     def details(self) -> Details | None:
         """What its pictures need."""
         return self.outcome.details
+
+    @cached_property
+    def line(self) -> str:
+        """One line of JSON. Made once: a record is written again after each of its cells."""
+        return one_line(self)
 
     def score(self, metric: str) -> Score | None:
         """A measure of its run; None without a run or where it was not taken."""

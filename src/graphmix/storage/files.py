@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,8 @@ def tensor_bytes(tensors: "dict[str, Tensor]") -> bytes:
     return bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes.
+def write_bytes(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write bytes, which may come in pieces.
 
     Raises:
         RunError: the file cannot be written.

@@ -20,8 +20,12 @@ CONFIG, RESULTS, WEIGHTS, CURVES, PARTS, DETAILS = (
 )
 # The files of a model's folder besides its parts; what was asked for is in CONFIG too.
 MODEL, CLASSIFIER, METRICS, PREDICTIONS = "model.json", "classifier.json", "metrics.json", "predictions.csv"
+# The files of a search's folder.
+TUNED, BEST, STUDY = "tune.json", "best.toml", "study.db"
 # The report of any folder.
 PAGE = "report.html"
+# The folder in a model's folder where `graphmix label` keeps answers.
+LABELS = "labels"
 # What `graphmix reproduce` keeps beside its records.
 CELLS, WORK = "cells", "work"
 
@@ -98,6 +102,14 @@ def check_run_folder(folder: Path) -> None:
         return
     parts = [path for path in (folder / PARTS).glob("*") if not is_temporary(path.name)]
     check_no_other_files(folder, () if parts else (PARTS,))
+    check_can_be_made(folder)
+
+
+def check_tune_folder(folder: Path) -> None:
+    """Raise RunError if a folder cannot be made, or holds anything but a search; before anything slow begins."""
+    check_no_links(folder)
+    # SQLite keeps a journal beside a database while it writes.
+    check_no_other_files(folder, (TUNED, BEST, PAGE, STUDY, f"{STUDY}-journal", f"{STUDY}-wal", f"{STUDY}-shm"))
     check_can_be_made(folder)
 
 

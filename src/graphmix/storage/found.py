@@ -6,10 +6,10 @@ from pathlib import Path
 from graphmix.errors import RunError
 from graphmix.files import other_kind
 from graphmix.results.json_text import load
-from graphmix.storage.folders import CLASSIFIER, CONFIG, DETAILS, METRICS, MODEL, RESULTS
+from graphmix.storage.folders import CLASSIFIER, CONFIG, DETAILS, METRICS, MODEL, RESULTS, TUNED
 
 # What a report can show, for messages.
-REPORTABLE = "a model's or a run's folder, or the results of graphmix reproduce"
+REPORTABLE = "a model's, a run's or a search's folder, or the results of graphmix reproduce"
 # The JSON files of a model's or a run's folder.
 _OF_MODEL = (MODEL, CLASSIFIER, METRICS, "ids.json", "encoders.json")
 _OF_RUN = (RESULTS, CONFIG, DETAILS)
@@ -53,6 +53,8 @@ def _describe_folder(folder: Path) -> str:
         return "it holds a model, which graphmix predict and graphmix advise use"
     if (folder / RESULTS).exists():
         return "it holds a run, which graphmix report shows; models come from graphmix fit"
+    if (folder / TUNED).exists():
+        return "it holds a search, which graphmix report shows; models come from graphmix fit"
     if (folder / CONFIG).exists():
         if is_of_fit(_content(folder / CONFIG)):
             return (

@@ -1,7 +1,8 @@
 """The run folder: what was asked for, what came out, and enough on the way to resume after a kill.
 
 config.json           what was asked for, the versions, and a fingerprint of the data
-parts/*.safetensors   batches of trials that are trained already, while the run is not finished
+parts/*.safetensors   while the run is not finished: batches of trials that are trained already (trials-*), and where
+                      others are (running-*)
 weights.safetensors   best weights, `[trials, ...]`
 curves.safetensors    losses and accuracies `[trials, epochs]`; confusion and reliability of the test nodes; and each
                       trial's scores at its best epoch, as `best.*`
@@ -10,23 +11,24 @@ results.json          what `graphmix train --json` prints; written last, so its 
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.executors import LOCAL, Executor
 from graphmix.models import Backbone
-from graphmix.results.describe import describe, fingerprint, read_shares, versions
+from graphmix.notebook import html_facts
+from graphmix.results.describe import describe, fingerprint, versions
 from graphmix.results.json_text import load
 from graphmix.results.reader import parse
 from graphmix.results.run import RunResult
 from graphmix.results.writer import to_json
+from graphmix.storage.checkpoints import RUNNING, open_checkpoints, remove_checkpoints
 from graphmix.storage.files import read_tensors, tensors_under, write_json, write_tensors
+from graphmix.storage.fits import BEST, SCORES, build_fit, curves_of, part_tensors, read_part, rounded_scores
 from graphmix.storage.folders import (
     CONFIG,
     CURVES,
@@ -38,16 +40,14 @@ from graphmix.storage.folders import (
     make_folder,
 )
 from graphmix.storage.lock import locked
+from graphmix.storage.where import prepare
+from graphmix.training.checkpoint_minutes import MINUTES, check_minutes
+from graphmix.training.checkpoints import SECONDS
 from graphmix.training.config import ADDED, Config
 from graphmix.training.devices import check_chunk, choose_device
-from graphmix.training.history import History
-from graphmix.training.loop import Fit, Watch, fit_batches, for_model
+from graphmix.training.division import for_team
+from graphmix.training.loop import Fit, Watch, for_model
 from graphmix.training.memory import Peak
-from graphmix.training.task import Task
-
-# What a fit has of each trial at its best epoch; `[trials]`, and `[trials, classes]` for the last.
-_SCORES = ("best_epoch", "val_score", "val_accuracy", "test_accuracy", "test_f1")
-_BEST = "best."
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,9 @@ class Run:
     fit: Fit
     results: RunResult
 
+    def _repr_html_(self) -> str:
+        return html_facts(f"Run on {self.results.dataset}", [("folder", self.folder)]) + self.fit._repr_html_()
+
 
 def train(
     graph: Graph,
@@ -75,48 +78,87 @@ def train(
     device: str = "auto",
     chunk: int | None = None,
     watch: Watch | None = None,
+    executor: Executor = LOCAL,
+    checkpoint_minutes: float = MINUTES,
 ) -> Run:
     """Train into a folder. A run that was killed resumes where it stopped, and its trials come out the same.
 
+    Args:
+        graph: the graph.
+        split: training, validation and test nodes, shared or one set per trial.
+        config: the hyperparameters.
+        folder: new, empty, or of the same run if it was killed.
+        model: a custom model instead of the config's backbone.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+        chunk: how many trials to train at once; default: chosen from the device and its free memory.
+        watch: called after every epoch; on the CPU from several threads, one per batch in training.
+        executor: where batches of trials train, from `graphmix.executors.open_executor`; in this process by default.
+        checkpoint_minutes: how long a batch of trials trains before its state is stored again; 0 stores every epoch.
+            The workers of an executor store no state.
+
     Raises:
+        ConfigError: an argument is invalid.
         RunError: the folder holds a finished run, another run, or anything else.
     """
     folder = Path(folder)
     check_chunk(chunk)
-    config = for_model(config, model)
-    peak = Peak(choose_device(device))
-    task = Task.build(graph, split, config, choose_device(device))
+    check_minutes(checkpoint_minutes)
+    config = for_team(for_model(config, model))
+    # The memory of other processes is not measured.
+    peak = Peak(choose_device(device if executor.here else "cpu"))
+    train_batches, place = prepare(graph, split, config, executor.device(device), executor)
     with _open_folder(folder, _asked(graph, split, config, model)):
-        parts = [_read_part(path, config) for path in sorted((folder / PARTS).glob("trials-*.safetensors"))]
-        done, before = {trial for part in parts for trial in part.trials}, len(parts)
-        elapsed = max((part.seconds for part in parts), default=0.0)
-        for part in fit_batches(task, config, model=model, chunk=chunk, watch=watch, skip=done, elapsed=elapsed):
+        parts = [read_part(path, config) for path in sorted((folder / PARTS).glob("trials-*.safetensors"))]
+        before = len(parts)
+        resumed = _resumed(folder / PARTS, parts, checkpoint_minutes if executor.here else None)
+        for part in train_batches(model=model, chunk=chunk, watch=watch, **resumed):
             name = f"trials-{part.trials[0]:06d}-{part.trials[-1]:06d}.safetensors"
-            write_tensors(folder / PARTS / name, _part_tensors(part))
+            write_tensors(folder / PARTS / name, part_tensors(part))
+            remove_checkpoints(folder / PARTS, RUNNING, part.trials)
             parts.append(part)
         fit = replace(Fit.join(parts), network=model)
-        results = describe(fit, graph, split, task.device)
+        results = describe(fit, graph, split, place)
         # Only what this process trained; a resumed run may have nothing left to train.
         if len(parts) > before and (most := peak.bytes()) is not None:
             at_once = max(len(part.trials) for part in parts[before:])
             results = replace(results, peak_memory=most, trials_at_once=at_once)
         write_tensors(folder / WEIGHTS, fit.weights)
-        write_tensors(folder / CURVES, _curves(fit) | {f"{_BEST}{name}": getattr(fit, name) for name in _SCORES})
+        write_tensors(folder / CURVES, curves_of(fit) | {f"{BEST}{name}": getattr(fit, name) for name in SCORES})
         write_json(folder / RESULTS, to_json(results))
         shutil.rmtree(folder / PARTS)
     return Run(folder, fit, results)
 
 
+def _resumed(folder: Path, parts: Sequence[Fit], minutes: float | None) -> dict[str, Any]:
+    """What a run has already, as `fit_batches` takes it: trials that are done, and checkpoints of others, if any."""
+    done = {trial for part in parts for trial in part.trials}
+    spent = [part.seconds for part in parts]
+    if minutes is None:
+        return {"skip": done, "elapsed": max(spent, default=0.0)}
+    checkpoints = open_checkpoints(folder, RUNNING, minutes, skip=done)
+    spent += [float(each.tensors[SECONDS]) for each in checkpoints.begun if SECONDS in each.tensors]
+    return {"skip": done, "elapsed": max(spent, default=0.0), "checkpoints": checkpoints}
+
+
 def train_once(
-    graph: Graph, split: Split, config: Config, folder: Path, *, device: str = "auto", watch: Watch | None = None
+    graph: Graph,
+    split: Split,
+    config: Config,
+    folder: Path,
+    *,
+    device: str = "auto",
+    watch: Watch | None = None,
+    executor: Executor = LOCAL,
+    checkpoint_minutes: float = MINUTES,
 ) -> Run:
     """Train into a folder, unless it holds the finished run of the same graph, split and config; then read that one.
 
     Raises:
         RunError: the folder holds another run, or anything else.
     """
-    if not holds(folder, graph, split, config):
-        return train(graph, split, config, folder, device=device, watch=watch)
+    if not holds(folder, graph, split, for_team(config)):
+        training: dict[str, Any] = {"executor": executor, "checkpoint_minutes": checkpoint_minutes}
+        return train(graph, split, config, folder, device=device, watch=watch, **training)
     # Locked, so that the lock of a process that was killed after its last write is removed, and its parts are too.
     with locked(folder):
         shutil.rmtree(folder / PARTS, ignore_errors=True)
@@ -176,11 +218,11 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
     try:
         config = Config.from_dict(results)
         curves, weights = read_tensors(folder / CURVES), read_tensors(folder / WEIGHTS)
-        scores = tensors_under(_BEST, curves) or _rounded_scores(results)
+        scores = tensors_under(BEST, curves) or rounded_scores(results)
         if scores["best_epoch"].shape != (config.trials,):
             # Before a list is made of them.
             raise ValueError(f"its scores are not those of {config.trials:,} trials")
-        fit = _build_fit(config, range(config.trials), weights, scores, curves, results["seconds"])
+        fit = build_fit(config, range(config.trials), weights, scores, curves, results["seconds"])
     except (KeyError, TypeError, ValueError, RunError) as error:
         raise RunError(f"{folder} does not hold a complete run: {error}") from error
     if model is not None and model.description != results.get("network"):
@@ -227,58 +269,3 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
 def _read_begun(folder: Path) -> dict[str, Any]:
     """What a run was asked for; hyperparameters that are newer than the run have their defaults."""
     return {name: getattr(Config, name) for name in ADDED} | load(folder / CONFIG)
-
-
-def _curves(fit: Fit) -> dict[str, Tensor]:
-    return {"confusion": fit.confusion, "reliability": fit.reliability} | vars(fit.history)
-
-
-def _part_tensors(part: Fit) -> dict[str, Tensor]:
-    return {
-        "trials": torch.tensor(part.trials),
-        "seconds": torch.tensor(part.seconds, dtype=torch.float64),
-        **{name: getattr(part, name) for name in _SCORES},
-        **{f"curves.{name}": curve for name, curve in _curves(part).items()},
-        **{f"weights.{name}": weight for name, weight in part.weights.items()},
-    }
-
-
-def _read_part(path: Path, config: Config) -> Fit:
-    try:
-        held = read_tensors(path)
-        scores = {name: held[name] for name in _SCORES}
-        trials, seconds = held["trials"].tolist(), held["seconds"].item()
-        weights, curves = tensors_under("weights.", held), tensors_under("curves.", held)
-        return _build_fit(config, trials, weights, scores, curves, seconds)
-    except (KeyError, TypeError, RunError) as error:
-        raise RunError(f"{path} is damaged ({error}); delete it, and its trials are trained again") from error
-
-
-def _build_fit(
-    config: Config,
-    trials: Iterable[int],
-    weights: dict[str, Tensor],
-    scores: dict[str, Tensor],
-    curves: dict[str, Tensor],
-    seconds: float,
-) -> Fit:
-    return Fit(
-        config=config,
-        trials=tuple(trials),
-        weights=weights,
-        best_epoch=scores["best_epoch"],
-        val_score=scores["val_score"],
-        val_accuracy=scores["val_accuracy"],
-        test_accuracy=scores["test_accuracy"],
-        test_f1=scores["test_f1"],
-        confusion=curves["confusion"],
-        reliability=curves["reliability"],
-        history=History(**{field.name: curves[field.name] for field in fields(History)}),
-        seconds=seconds,
-    )
-
-
-def _rounded_scores(results: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The scores of a run that was written before they were stored as tensors: percentages of four digits."""
-    shares = {name: read_shares(results[name]) for name in _SCORES if name != "best_epoch"}
-    return {"best_epoch": torch.tensor(results["best_epoch"])} | shares

@@ -8,6 +8,7 @@ import gzip
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from graphmix.tables.checked_text import LARGEST_ROW, CheckedText, is_gzipped, t
 from graphmix.tables.layout import Layout, find_layout, is_enough
 from graphmix.tables.native import native_file
 from graphmix.tables.quotes import find_open_quote
-from graphmix.tables.reading import UTF8, Reading
+from graphmix.tables.reading import UTF8, Reading, Tell
 from graphmix.tables.simplified import unnamed
 from graphmix.tables.table import Table, one_line, shortened
 from graphmix.text import counted
 
 # pyarrow parses small blocks faster, and they suffice for nearly every file; but a row must fit into one block.
 SMALL_BLOCK = 2**22
+# Files of so many bytes take seconds to read, and it is told how far that is.
+LARGE_FILE = 2**26
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
@@ -46,7 +49,7 @@ def read_delimited(path: Path, ending: str, reading: Reading, largest: int = LAR
     try:
         with _as_utf8(text) as (file, head):
             layout = find_layout(text, head, ending, reading)
-            columns, rows = _parse(text, file, layout)
+            columns, rows = _parse(text, file, layout, reading.tell)
         _check_cells(text, columns, layout)
         columns, filled = without_blank_rows(columns, rows)
     except _GZIP_ERRORS as error:
@@ -88,14 +91,14 @@ def _as_utf8(text: CheckedText) -> Iterator[tuple[Path, bytes]]:
             yield Path(copy.name), head
 
 
-def _parse(text: CheckedText, file: Path, layout: Layout) -> tuple[dict[str, Any], int]:
+def _parse(text: CheckedText, file: Path, layout: Layout, tell: Tell) -> tuple[dict[str, Any], int]:
     """Return the columns and the number of rows."""
     import pyarrow as pa
 
     blocks = _blocks(text)
     for block in blocks:
         try:
-            table = _read(file, layout, block)
+            table = _read(file, layout, block, tell=partial(tell, f"reading {text.path.name}"))
         except pa.ArrowInvalid as error:
             if _is_too_large(error) and block != blocks[-1]:
                 continue
@@ -121,8 +124,17 @@ def _blocks(text: CheckedText) -> tuple[int, ...]:
     return (SMALL_BLOCK, text.largest) if text.largest > SMALL_BLOCK else (SMALL_BLOCK,)
 
 
-def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] | None = None) -> Any:
-    """Let pyarrow read a file in blocks of so many bytes; `refuse` is called with rows of the wrong length."""
+def _read(
+    file: Path,
+    layout: Layout,
+    block: int,
+    refuse: Callable[[Any], str] | None = None,
+    tell: Callable[[int], None] = lambda rows: None,
+) -> Any:
+    """Let pyarrow read a file in blocks of so many bytes.
+
+    `refuse` is called with rows of the wrong length, and `tell` with how many rows of a large file have been read.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
@@ -140,7 +152,21 @@ def _read(file: Path, layout: Layout, block: int, refuse: Callable[[Any], str] |
         native_file(file) as source,
         pa.input_stream(source, compression="gzip" if is_gzipped(file) else None) as stream,
     ):
-        return csv.read_csv(stream, reading, parsing, converting)
+        if file.stat().st_size < LARGE_FILE:
+            return csv.read_csv(stream, reading, parsing, converting)
+        return _in_blocks(csv.open_csv(stream, reading, parsing, converting), tell)
+
+
+def _in_blocks(reader: Any, tell: Callable[[int], None]) -> Any:
+    """Read a table block by block, and tell how many rows there are so far."""
+    import pyarrow as pa
+
+    blocks, rows = [], 0
+    for each in reader:
+        blocks.append(each)
+        rows += each.num_rows
+        tell(rows)
+    return pa.Table.from_batches(blocks, reader.schema)
 
 
 def _is_too_large(error: Exception) -> bool:

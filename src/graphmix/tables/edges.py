@@ -1,19 +1,21 @@
 """The table of edges: the nodes they join, and their weights."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
+from graphmix.tables.directions import direction_notes
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.headers import looks_like_cell, occurs
 from graphmix.tables.ids import Ids, read_ids
-from graphmix.tables.matching import find_nodes
+from graphmix.tables.matching import Finder
 from graphmix.tables.nodes import check_roles
 from graphmix.tables.numbers import as_numbers
-from graphmix.tables.reading import USUAL, Reading
+from graphmix.tables.reading import USUAL, Reading, Tell, nothing
 from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened
 from graphmix.text import counted
 
@@ -43,6 +45,7 @@ class EdgeTable:
         weight_column: the column of `weights`, or None.
         used: the columns that cannot be features.
         ends: the columns of `source` and `target`.
+        tell: called with what is done with how many edges so far.
     """
 
     table: Table
@@ -52,6 +55,15 @@ class EdgeTable:
     weight_column: str | None
     used: frozenset[str]
     ends: tuple[str, str] = _ENDS[0]
+    tell: Tell = nothing
+
+    def without_cells(self) -> "EdgeTable":
+        """Return the table without its cells, which take much memory; its weights are kept."""
+        import pyarrow as pa
+
+        empty = replace(self.table, columns=dict.fromkeys(self.table.columns), exact={})
+        none = Ids(pa.chunked_array([], pa.large_string()))
+        return replace(self, table=empty, source=none, target=none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +71,23 @@ class Matched:
     """Edges whose ends are known nodes.
 
     Attributes:
-        pairs: int64 `[2, kept]`, node numbers; loops and repeated edges are still included.
-        kept: int64 `[kept]`, the rows of the edge table that these edges come from.
+        pairs: int32 `[2, kept]`, node numbers; loops and repeated edges are still included.
+        rows: int64 `[kept]`, the rows of the edge table that these edges come from; None for all rows.
         notes: sentences for the user.
     """
 
-    pairs: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    pairs: NDArray[np.int32]
+    rows: NDArray[np.int64] | None
     notes: tuple[str, ...]
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The rows of the edge table that these edges come from: int64 `[kept]`."""
+        return np.arange(self.pairs.shape[1]) if self.rows is None else self.rows
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return those of these edges, `[kept]`, given values of all rows of the table, `[rows]`."""
+        return values if self.rows is None else values[self.rows]
 
 
 def read_edges(
@@ -102,7 +123,7 @@ def read_edges(
     used = check_roles(table, source, target, weight)
     weights = None if weight is None else _weights(table, weight)
     one, other = (read_ids(table, name) for name in (source, target))
-    return EdgeTable(table, one, other, weights, weight, used, (source, target))
+    return EdgeTable(table, one, other, weights, weight, used, (source, target), reading.tell)
 
 
 def has_weights(table: Table) -> bool:
@@ -115,7 +136,7 @@ def _weight_columns(table: Table) -> list[str]:
 
 
 def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) -> Matched:
-    """Find the ends of edges among the nodes; see `find_nodes`.
+    """Find the ends of edges among the nodes; see `Finder`.
 
     Args:
         ids: `[nodes]`, all different.
@@ -125,18 +146,26 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
     Raises:
         DataError: an edge has an unknown end, the message names the first ones; or one that may mean two nodes.
     """
-    ends = zip((edges.source, edges.target), edges.ends, strict=True)
-    found = [find_nodes(ids, end, edges.table, column) for end, column in ends]
-    pairs = np.stack([end.numbers for end in found])
-    notes = list(dict.fromkeys(note for end in found for note in end.notes))
-    lost = np.flatnonzero((pairs < 0).any(axis=0))
-    if len(lost):
+    finder, notes = Finder(ids), dict[str, None]()
+    pairs = np.empty((2, len(edges.source.texts)), dtype=np.int32)
+    for place, (end, column) in enumerate(zip((edges.source, edges.target), edges.ends, strict=True)):
+        tell = partial(_tell_share, edges, place)
+        found = finder.find(end, edges.table, column, tell)
+        pairs[place] = found.numbers
+        notes |= dict.fromkeys(found.notes)
+    known, rows = (pairs[0] >= 0) & (pairs[1] >= 0), None
+    if not known.all():
         if not ignore_unknown:
-            raise DataError(_unknown(edges, pairs, lost))
-        notes.append(f"{counted(len(lost), 'edge')} left out because an end is not among the nodes")
-    kept = np.flatnonzero((pairs >= 0).all(axis=0))
-    pairs = np.ascontiguousarray(pairs[:, kept])
-    return Matched(pairs, kept, (*notes, *_direction_notes(pairs, len(ids))))
+            raise DataError(_unknown(edges, pairs, np.flatnonzero(~known)))
+        rows, pairs = np.flatnonzero(known), np.ascontiguousarray(pairs[:, known])
+        lost = len(known) - len(rows)
+        notes[f"{counted(lost, 'edge')} left out because an end is not among the nodes"] = None
+    return Matched(pairs, rows, (*notes, *direction_notes(pairs, len(ids))))
+
+
+def _tell_share(edges: EdgeTable, place: int, rows: int) -> None:
+    """Tell how many edges are done, given the rows of one end; both ends take the same time."""
+    edges.tell("finding the ends of edges", (place * len(edges.source.texts) + rows) // 2)
 
 
 def find_ends(
@@ -185,7 +214,8 @@ def _check_no_header(table: Table, source: str, target: str) -> None:
 
 def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
     """Raise DataError if both ends are called like nodes: the file has no header, and its first edge would be lost."""
-    if edges.table.has_header and tuple(end.lower() for end in edges.ends) not in _ENDS and set(edges.ends) <= set(ids):
+    usual = tuple(end.lower() for end in edges.ends) in _ENDS
+    if edges.table.has_header and not usual and all(end in ids for end in edges.ends):
         raise DataError(no_header(edges.table, edges.ends, "an edge"))
 
 
@@ -230,7 +260,7 @@ def _weights(table: Table, name: str) -> NDArray[np.float64]:
     return numbers.values
 
 
-def _unknown(edges: EdgeTable, pairs: NDArray[np.int64], lost: NDArray[np.int64]) -> str:
+def _unknown(edges: EdgeTable, pairs: NDArray[np.int32], lost: NDArray[np.int64]) -> str:
     first: dict[str, int] = {}
     for row in lost.tolist():
         for end, ids in enumerate((edges.source, edges.target)):
@@ -241,22 +271,3 @@ def _unknown(edges: EdgeTable, pairs: NDArray[np.int64], lost: NDArray[np.int64]
     named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in list(first.items())[:NAMED])
     rows = counted(len(lost), "edge names a node", "edges name nodes")
     return f"{rows} not among the nodes: {named}{', …' if len(first) > NAMED else ''}; `ignore_unknown` leaves them out"
-
-
-def _direction_notes(pairs: NDArray[np.int64], nodes: int) -> list[str]:
-    """Say what happens to edges `[2, kept]` in a graph without directions, loops and repeated edges."""
-    notes = []
-    source, target = pairs[:, pairs[0] != pairs[1]]
-    loops = pairs.shape[1] - len(source)
-    if loops:
-        notes.append(f"{counted(loops, 'edge')} from a node to itself dropped")
-    keys = source * nodes + target
-    keys.sort()
-    different = keys[np.diff(keys, prepend=-1) > 0]
-    if len(different) < len(keys):
-        notes.append(f"{counted(len(keys) - len(different), 'repeated edge')} merged")
-    reverse = np.sort((different % nodes) * nodes + different // nodes) if nodes else different
-    single = len(np.setdiff1d(different, reverse, assume_unique=True))
-    if single:
-        notes.append(f"{counted(single, 'edge')} without a reverse, used in both directions")
-    return notes

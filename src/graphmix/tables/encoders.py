@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from graphmix.errors import DataError
 from graphmix.tables.kinds import CATEGORY, DATE, NUMBER, Column, Encoded, column_class
 from graphmix.tables.moments import Date
 from graphmix.tables.numeric import Number
+from graphmix.tables.spilling import new_floats
 from graphmix.tables.stored import member, text
 from graphmix.tables.table import Table, quoted, shortened
 
@@ -84,11 +86,7 @@ class Encoders:
         All numbers, dates and categories together have length about 1, and so has each embedding; keywords and text sum
         to 1. A category of its own length would count as much as all numbers together.
         """
-        sharing = [column.kind in _SHARING[self.version] for column in self.columns]
-        # Sine and cosine of a part of a date together have length 1.
-        lengths = [1 + len(column.parts) if isinstance(column, Date) else 1 for column in self.columns]
-        length = np.float32(np.sqrt(max(np.dot(sharing, lengths), 1)))
-        scaled = [part / length if shares else part for part, shares in zip(parts, sharing, strict=True)]
+        scaled = [_divided(part, length) for part, length in zip(parts, self._lengths(), strict=True)]
         numeric = sum(column.kind in _FIRST for column in self.columns)
         blocks = [sp.csr_array(part) for part in scaled[numeric:]]
         if numeric:
@@ -96,6 +94,29 @@ class Encoders:
         if not blocks:
             return sp.csr_array((rows, 0), dtype=np.float32)
         return sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float32))
+
+    def join_dense(self, parts: list[Any], rows: int) -> NDArray[np.float32]:
+        """Return `join` of the parts as float32 `[rows, features]`; it takes less memory than to go by a sparse array.
+
+        The parts are taken out of the list one by one, so that they need not be in memory when all are joined.
+        """
+        x = new_floats((rows, self.width))
+        first = 0
+        for place, length in enumerate(self._lengths()):
+            part, parts[place] = _divided(parts[place], length), None
+            last = first + part.shape[1]
+            # A sparse array has no negative zeros.
+            x[:, first:last] = part.toarray() if sp.issparse(part) else part + np.float32(0)
+            first = last
+        return x
+
+    def _lengths(self) -> list[np.float32 | None]:
+        """What the features of each column are divided by; None for those that stay."""
+        sharing = [column.kind in _SHARING[self.version] for column in self.columns]
+        # Sine and cosine of a part of a date together have length 1.
+        lengths = [1 + len(column.parts) if isinstance(column, Date) else 1 for column in self.columns]
+        length = np.float32(np.sqrt(max(np.dot(sharing, lengths), 1)))
+        return [length if shares else None for shares in sharing]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, for a JSON file."""
@@ -126,6 +147,10 @@ class Encoders:
 def read_as(column: Column) -> str:
     """Say for people how a column's cells are read: `number, as a logarithm`."""
     return column.described if isinstance(column, Number | Date) else column.kind
+
+
+def _divided(part: Any, length: np.float32 | None) -> Any:
+    return part if length is None else part / length
 
 
 def _rank(kind: str) -> int:

@@ -66,7 +66,7 @@ def read_table(source: TableSource, name: str = "table", reading: Reading = USUA
         refuse_other_format(path, ending, is_gzipped=plain != path)
         if ending in PARQUET:
             _require_header(str(path), reading)
-            return _checked(read_parquet(path, limit, reading.ignore), limit)
+            return _checked(read_parquet(path, limit, reading.ignore, reading.tell), limit)
         check_text_size(path, limit)
         return _checked(read_delimited(path, ending, reading, limit.cell), limit)
     except OSError as error:

@@ -31,7 +31,7 @@ class Ids:
     """A column of ids.
 
     Attributes:
-        texts: by which ids are compared, a pyarrow array of large strings `[rows]`.
+        texts: by which ids are compared, a pyarrow chunked array of large strings `[rows]`.
         kind: the type they are given back in: text, integer, float or decimal.
     """
 
@@ -54,10 +54,13 @@ def read_ids(table: Table, name: str) -> Ids:
         column = column.cast(column.type.value_type)
     texts, kind = _texts(table, name, column)
     texts = texts.cast(pa.large_string())
-    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    empty = pc.index(pc.equal(pc.utf8_trim_whitespace(pc.fill_null(texts, "")), ""), True).as_py()
-    if empty >= 0:
-        raise DataError(f"{table.where(empty)} has no id: column {quoted(name)} is empty there")
+    texts = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts], pa.large_string())
+    start = 0
+    for chunk in texts.chunks:
+        empty = pc.index(pc.equal(pc.utf8_trim_whitespace(pc.fill_null(chunk, "")), ""), True).as_py()
+        if empty >= 0:
+            raise DataError(f"{table.where(start + empty)} has no id: column {quoted(name)} is empty there")
+        start += len(chunk)
     return Ids(texts, kind)
 
 

@@ -1,6 +1,6 @@
 """A table of links to classify: their ends, their labels, and their parts of the split."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from graphmix.tables.cells import as_words
 from graphmix.tables.edges import check_not_end, find_ends
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.ids import Ids, read_ids
-from graphmix.tables.matching import find_nodes
+from graphmix.tables.matching import Finder
 from graphmix.tables.nodes import check_roles, read_parts
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import Table, shortened
@@ -77,7 +77,8 @@ def read_labeled_links(
         check_not_end(table, label, "link_label", (source, target))
     used = check_roles(table, source, target, label, split)
     read = {name: read_ids(table, name) for name in (source, target)}
-    both = pa.chunked_array([ids.texts for ids in read.values()]).combine_chunks().dictionary_encode()
+    chunks = [chunk for ids in read.values() for chunk in ids.texts.chunks]
+    both = pa.chunked_array(chunks).combine_chunks().dictionary_encode()
     ends = both.indices.to_numpy().astype(np.int64).reshape(2, table.rows)
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
@@ -100,7 +101,7 @@ class Placed(NamedTuple):
     notes: list[str]
 
 
-def place_users(links: LinkTable, known: list[str], nodes: str | None) -> Placed:
+def place_users(links: LinkTable, known: Sequence[str], nodes: str | None) -> Placed:
     """Number the ends of links.
 
     Args:
@@ -114,8 +115,9 @@ def place_users(links: LinkTable, known: list[str], nodes: str | None) -> Placed
     known = known or _plain_users(links)
     place = np.full(len(links.users), -1)
     notes: list[str] = []
+    finder = Finder(known)
     for (column, ids), end in zip(links.ids.items(), links.ends, strict=True):
-        found = find_nodes(known, ids, links.table, column)
+        found = finder.find(ids, links.table, column)
         place[end], notes = found.numbers, [*notes, *found.notes]
     new = np.flatnonzero(place < 0)
     if nodes is not None and len(new):

@@ -47,7 +47,7 @@ def _to_arrow(source: Any, name: str) -> tuple[Any, dict[str, str]]:
 
     if isinstance(source, pa.Table):
         return source, {}
-    if not _is_dataframe(source):
+    if not is_frame(source):
         raise DataError(f"{name} must be a path, a pyarrow Table or a pandas DataFrame, not {type(source).__name__}")
     names = [str(column) for column in source.columns]
     check_names([column.strip() for column in names], name)
@@ -85,7 +85,7 @@ def _why_not(cells: Any, error: Exception) -> str:
     return f"its type is {cells.dtype}, and pyarrow cannot convert it ({clipped(one_line(error), 100)})"
 
 
-def _is_dataframe(source: Any) -> bool:
+def is_frame(source: Any) -> bool:
     """Whether something is a pandas DataFrame, without importing pandas."""
     return any(
         base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__

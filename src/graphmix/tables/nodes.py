@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphmix.tables.ids import TEXT, read_ids
 from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
 from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, shortened, some_of
+from graphmix.tables.texts import Texts
 from graphmix.text import counted
 
 TRAIN, VAL, TEST = "train", "val", "test"
@@ -49,12 +50,18 @@ class NodeTable:
     """
 
     table: Table
-    ids: list[str]
+    ids: Sequence[str]
     labels: list[str | None]
     split: list[str | None] | None
     id_column: str
     used: frozenset[str]
     id_kind: str = TEXT
+
+    def drop_cells(self) -> None:
+        """Drop the cells of the columns, which take much memory, for whoever holds the table; ids and labels stay."""
+        columns = self.table.columns
+        assert isinstance(columns, dict)
+        columns.update(dict.fromkeys(columns))
 
 
 def read_nodes(
@@ -88,7 +95,9 @@ def read_nodes(
         raise DataError(has_header(table, [str(ids.texts[0])]))
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
-    return NodeTable(table, ids.texts.to_pylist(), labels, parts, id_column, used, ids.kind)
+    # The exact cells of ids take much memory, and are read now; those of labels and dates are looked at later.
+    table = replace(table, exact={name: cells for name, cells in table.exact.items() if name != id_column})
+    return NodeTable(table, Texts(ids.texts.combine_chunks()), labels, parts, id_column, used, ids.kind)
 
 
 def check_roles(table: Table, *columns: str | None) -> frozenset[str]:
@@ -167,7 +176,7 @@ def _id_column(table: Table, label: str | None, taken: set[str | None]) -> str:
 
 
 def _check_different(table: Table, ids: Any, name: str) -> None:
-    codes = ids.dictionary_encode().indices.to_numpy()
+    codes = ids.combine_chunks().dictionary_encode().indices.to_numpy()
     # Codes are given in order of appearance, so a new id has a higher code than all before it.
     repeats = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
     if len(repeats):

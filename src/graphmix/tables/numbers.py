@@ -63,7 +63,9 @@ def as_numbers(table: Table, name: str, notation: str | None = None) -> Numbers:
         name: the column.
         notation: how the numbers are written; None to find it.
     """
-    return table.parsed(name, _find) if notation is None else table.parsed(name, _reader(notation))
+    read = _find if notation is None else _reader(notation)
+    # Numbers are read in no time, and to keep them would take as much memory again.
+    return table.parsed(name, read) if is_text(table.column(name)) else read(table, name)
 
 
 def without_marks(text: Any) -> Any:
@@ -82,6 +84,8 @@ def _find(table: Table, name: str) -> Numbers:
     """Read numbers in the notation that suits the column."""
     column = table.column(name)
     quick = _as_they_are(table, column)
+    if quick is not None and not is_text(column):
+        return quick
     if quick is not None:
         found = quick
     else:

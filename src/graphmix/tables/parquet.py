@@ -9,12 +9,19 @@ from graphmix.limits import Limits
 from graphmix.machine import is_out_of_memory
 from graphmix.tables.native import native_file
 from graphmix.tables.parquet_sizes import ParquetSizes
+from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.simplified import simplified_columns
 from graphmix.tables.table import Table, one_line
 
 
-def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Table:
+def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = (), tell: Tell = nothing) -> Table:
     """Read a Parquet file; columns of unusual types are left out, see `simplified_columns`.
+
+    Args:
+        path: the file.
+        limit: how large it may become.
+        ignore: columns that are not read unless somebody asks for them.
+        tell: called with how many rows are read.
 
     Raises:
         DataError: it is not a Parquet file, has no rows, or is larger than a limit.
@@ -26,15 +33,15 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
         with native_file(path) as source, parquet.ParquetFile(source) as file:
             sizes = ParquetSizes(path, file.metadata, limit)
             schema, rows = file.schema_arrow, file.metadata.num_rows
+            progress = _Progress(path, len(schema.names), tell)
 
             def read(name: str) -> Any:
                 sizes.admit(name)
                 if not file.closed:
-                    # `read` also returns column a's field b for the name "a.b".
-                    return file.read(columns=[name]).column(name)
+                    return _read_column(file, name, progress)
                 # An ignored column that turned out to be needed.
                 with native_file(path) as source, parquet.ParquetFile(source) as again:
-                    return again.read(columns=[name]).column(name)
+                    return _read_column(again, name, progress)
 
             columns, ignored, exact = simplified_columns(schema, rows, read, str(path), ignore)
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -47,3 +54,33 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = ()) -> Tab
     if not rows:
         raise DataError(f"{path} has columns but no rows")
     return Table(path.name, columns, rows, ignored, exact=exact)
+
+
+class _Progress:
+    """Counts what is read of a table, column by column, in rows of all columns."""
+
+    def __init__(self, path: Path, columns: int, tell: Tell) -> None:
+        self._what, self._columns, self._tell, self._cells = f"reading {path.name}", max(columns, 1), tell, 0
+
+    def add(self, cells: int) -> None:
+        """Count some more cells."""
+        self._cells += cells
+        self._tell(self._what, self._cells // self._columns)
+
+
+def _read_column(file: Any, name: str, progress: _Progress) -> Any:
+    """Read a column, one group of rows at a time."""
+    groups = file.metadata.num_row_groups
+    if groups <= 1:
+        # `read` also returns column a's field b for the name "a.b".
+        column = file.read(columns=[name]).column(name)
+        progress.add(len(column))
+        return column
+    import pyarrow as pa
+
+    chunks = []
+    for group in range(groups):
+        read = file.read_row_group(group, columns=[name]).column(name)
+        chunks += read.chunks
+        progress.add(len(read))
+    return pa.chunked_array(chunks, read.type)

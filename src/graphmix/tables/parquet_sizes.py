@@ -79,17 +79,40 @@ class ParquetSizes:
             )
 
     def _repeated(self, path: str) -> int:
-        """Return the bytes of all texts at a path, each counted as often as it occurs; they are not written out."""
+        """Return the bytes of all texts at a path, each counted as often as it occurs; they are not written out.
+
+        At most so many: if they are few even when every text is as long as the longest that is stored once.
+        """
         from pyarrow import parquet
 
         total = 0
         with native_file(self._path) as source, parquet.ParquetFile(source, read_dictionary=[path]) as file:
+            most = self._longest(file, path) * self._leaves[path].values
+            if self._needed + most <= max(self._limit.size, self._on_disk):
+                return most
             for number in range(self._groups):
                 for chunk in _values(file.read_row_group(number, columns=[path])):
                     total += self._size_of(chunk, path)
                     if total > max(self._limit.size, self._on_disk):
                         return total
         return total
+
+    def _longest(self, file: Any, path: str) -> int:
+        """Return the bytes of the longest text at a path among those that are stored once.
+
+        A group of rows stores them before its first row. Texts that it stores as often as they occur are not repeated.
+        """
+        import pyarrow.compute as pc
+        from pyarrow import types
+
+        longest = 0
+        for number in range(self._groups):
+            for first in file.iter_batches(1, row_groups=[number], columns=[path]):
+                for texts in _values(_table(first)):
+                    if types.is_dictionary(texts.type):
+                        longest = max(longest, pc.max(pc.binary_length(texts.dictionary)).as_py() or 0)
+                break
+        return longest
 
     def _size_of(self, texts: Any, path: str) -> int:
         import pyarrow.compute as pc
@@ -102,6 +125,12 @@ class ParquetSizes:
         if most > self._limit.cell:
             raise DataError(f"{self._path}: {large_cell(path, most, self._limit)}")
         return int(pc.sum(pc.take(lengths, texts.indices)).as_py() or 0)
+
+
+def _table(batch: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])
 
 
 def _values(table: Any) -> list[Any]:

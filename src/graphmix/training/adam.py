@@ -33,6 +33,10 @@ class Optimizer(Protocol):
     def step(self) -> None:
         """Update every weight by its gradient."""
 
+    def state(self) -> dict[str, Tensor]:
+        """All tensors besides the weights that a step changes, by name; they stay in place."""
+        ...
+
 
 class Group(NamedTuple):
     """Weights that are decayed at one rate, and whether one kernel updates them."""
@@ -57,6 +61,15 @@ def group(weights: Iterable[Tensor], decays: Iterable[float]) -> list[Group]:
     return [Group(members, decay, fused) for (decay, fused), members in groups.items()]
 
 
+def filled_gradients(weights: Iterable[Tensor]) -> list[Tensor]:
+    """Return the gradients of the weights that are trained; those that have none get 0."""
+    trained = [weight for weight in weights if weight.requires_grad]
+    for weight in trained:
+        if weight.grad is None:
+            weight.grad = torch.zeros_like(weight)
+    return [weight.grad for weight in trained if weight.grad is not None]
+
+
 class Adam:
     """Adam for tensors that stay in place, with steps that a CUDA graph can capture."""
 
@@ -78,6 +91,15 @@ class Adam:
         for group in self._groups:
             for weight in group.weights:
                 weight.grad = None
+
+    def state(self) -> dict[str, Tensor]:
+        """The moments and the numbers of steps, by name; they stay in place."""
+        return {
+            f"{group}.{kind}.{place}": tensor
+            for group, kinds in enumerate(self._state)
+            for kind, tensors in zip(("first", "second", "steps"), kinds, strict=True)
+            for place, tensor in enumerate(tensors)
+        }
 
     @torch.no_grad()
     def step(self) -> None:

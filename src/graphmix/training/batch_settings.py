@@ -23,6 +23,23 @@ class BatchSettings:
     batch_fanout: int = setting(
         10, at_least=1, added=True, group=RUN, help="Neighbours that a node draws in each of two hops, with batch_nodes"
     )
+    batch_parts: int = setting(
+        1,
+        at_least=1,
+        added=True,
+        group=RUN,
+        default_text="1, or with torchrun the number of processes",
+        help="Samples of batch_nodes whose gradients a step averages; the processes of torchrun divide them",
+    )
+    evaluate_every: int = setting(
+        0,
+        at_least=0,
+        added=True,
+        group=RUN,
+        default_text="0: after every epoch, or with batch_nodes when the steps since took as long as an evaluation",
+        help="After how many epochs the whole graph is predicted to look for the best epoch; above 1 only with "
+        "batch_nodes",
+    )
 
     def check_batch(self, method: str, backbone: str, *, kept: bool) -> None:
         """Raise ConfigError if there are mini-batches and something else needs the whole graph.
@@ -33,6 +50,8 @@ class BatchSettings:
             kept: whether targets are kept between steps.
         """
         if self.batch_nodes == 0:
+            if self.evaluate_every > 1:
+                raise ConfigError("`evaluate_every` above 1 needs `batch_nodes`: a full batch is evaluated every time")
             return
         if self.batch_nodes == 1:
             raise ConfigError("`batch_nodes` must be at least 2, a labeled and an unlabeled node, or 0, not 1")

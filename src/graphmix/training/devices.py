@@ -187,7 +187,7 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
 
 def _predicted(graph: Graph, config: Config) -> int:
     """Estimate the numbers that `whole_logits` keeps of all nodes, and those of a chunk, which are more."""
-    network = _footprint(graph, replace(config, batch_nodes=0))
+    network = _footprint(graph, replace(config, batch_nodes=0, evaluate_every=0))
     kept = graph.num_nodes * (2 * network.hidden_width + 2 * network.logits_width)
     share = min(1.0, MOST_READ / (graph.num_nodes + 2 * graph.num_edges))
     return kept + int(3 * network.hidden_width * min(graph.num_nodes, MOST_READ) + share * network.entries)

@@ -48,7 +48,7 @@ def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
     notes = [
         _no_effect(idle, f"network {config.backbone}"),
         _no_effect(_unread(config, asked, given), f"method {config.method}"),
-        _no_effect(["batch_fanout"], "full batch; give `batch_nodes`") if _idle_fanout(config, asked) else "",
+        _no_effect(_idle_in_full_batches(config, asked), "full batch; give `batch_nodes`"),
         _no_effect([name for name in asked if name == "ties" and config.select_by == LAST], "last epoch selected"),
     ]
     return "; ".join(note for note in notes if note) or None
@@ -67,8 +67,8 @@ def _unread(config: Config, asked: list[str], given: Mapping[str, Any]) -> list[
     return idle if given.get("backbone") in (None, config.backbone) else ["backbone", *idle]
 
 
-def _idle_fanout(config: Config, asked: list[str]) -> bool:
-    return "batch_fanout" in asked and config.batch_nodes == 0
+def _idle_in_full_batches(config: Config, asked: list[str]) -> list[str]:
+    return [] if config.batch_nodes > 0 else [name for name in ("batch_fanout", "batch_parts") if name in asked]
 
 
 def _no_effect(names: list[str], owner: str) -> str:

@@ -1,6 +1,7 @@
 """Curves over the epochs and the best epoch so far, per trial."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,10 @@ class Best:
     val: Tensor
     test: Tensor
     improved: Tensor
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle copies on the host: they are for another process, which may have no such device."""
+        return {name: tensor.cpu() for name, tensor in vars(self).items()}
 
     @classmethod
     def none(cls, trials: int, device: torch.device | str = "cpu") -> "Best":

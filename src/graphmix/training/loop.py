@@ -1,6 +1,5 @@
 """fit(graph, split, config) -> Fit."""
 
-import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,16 +10,19 @@ from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError, DataError
+from graphmix.executors import check_stop
 from graphmix.method import confusion, f1, reliability, softmax
 from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
+from graphmix.notebook import html_facts
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
+from graphmix.training.checkpoints import Checkpoints, Stopwatch
 from graphmix.training.config import LAST, Config
 from graphmix.training.devices import check_chunk, choose_device, trials_at_once
+from graphmix.training.division import ALONE, Division, for_team
 from graphmix.training.history import Best, History
 from graphmix.training.padding import window_width
-from graphmix.training.parallel import check_stop, side_by_side
 from graphmix.training.task import Task, prepare
 from graphmix.training.tried import Tried
 from graphmix.training.whole import MOST_READ, whole_logits
@@ -31,7 +33,7 @@ class Progress:
     """The progress of a fit.
 
     Attributes:
-        todo: number of trials to train, without those finished by an earlier, interrupted run.
+        todo: number of trials that this process trains, without those finished by an earlier, interrupted run.
         first: the first trial of the current batch.
         trials: number of trials in the batch.
         epoch: number of epochs done in the batch.
@@ -89,6 +91,20 @@ class Fit:
         spread = f" ± {percent.std():.1f}" if len(percent) > 1 else ""
         what = f"{config.method}, {config.backbone}, {len(self.trials)} trials × {config.epochs:,} epochs"
         return f"Fit({what}: test accuracy {percent.mean():.1f}{spread} %, {self.seconds:.1f} s)"
+
+    def _repr_html_(self) -> str:
+        config = self.config
+        facts = [
+            ("method", config.method),
+            ("network", config.backbone),
+            ("trials", len(self.trials)),
+            ("epochs", config.epochs),
+            ("validation accuracy", _spread(self.val_accuracy)),
+            ("test accuracy", _spread(self.test_accuracy)),
+            ("best epoch", f"{self.best_epoch.min()} to {self.best_epoch.max()}"),
+            ("seconds", round(self.seconds, 1)),
+        ]
+        return html_facts("Fit", facts)
 
     def model(self) -> Backbone:
         """The networks at their best epochs."""
@@ -152,6 +168,14 @@ class Fit:
         )
 
 
+def _spread(shares: Tensor) -> str:
+    """Return mean and standard deviation in percent, for people; empty if there are none."""
+    percent = 100 * shares.double()[shares.isfinite()]
+    if not len(percent):
+        return ""
+    return f"{percent.mean():.1f}{f' ± {percent.std():.1f}' if len(percent) > 1 else ''} %"
+
+
 def fit(
     graph: Graph,
     split: Split,
@@ -173,7 +197,7 @@ def fit(
         chunk: how many trials to train at once; default: chosen from the device and its free memory.
         watch: called after every epoch; on the CPU from several threads, one per batch in training.
     """
-    config = for_model(config or Config(), model)
+    config = for_team(for_model(config or Config(), model))
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     return Fit.join(list(fit_batches(task, config, model=model, chunk=chunk, watch=watch)))
@@ -215,17 +239,23 @@ def fit_batches(
     watch: Watch | None = None,
     skip: Collection[int] = (),
     elapsed: float = 0.0,
+    checkpoints: Checkpoints | None = None,
 ) -> Iterator[Fit]:
-    """Train like `fit` and yield each batch; leave out the trials in `skip`, which took `elapsed` seconds."""
-    started = time.perf_counter() - elapsed
+    """Train like `fit` and yield each batch; leave out the trials in `skip`, which took `elapsed` seconds.
+
+    With `checkpoints`, batches that a killed run has begun continue where they were.
+    """
+    clock = Stopwatch(elapsed)
     size = trials_at_once(task.graph, config, task.device, model) if chunk is None else chunk
     todo = [trial for trial in range(config.trials) if trial not in skip]
-    batches = [todo[start : start + size] for start in range(0, len(todo), size)]
-    workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
-    for part in side_by_side(
-        [partial(_fit_batch, task, config, model, len(todo), batch, watch) for batch in batches], workers
-    ):
-        yield replace(part, seconds=time.perf_counter() - started)
+    division = Division.of(task, config, todo, size, checkpoints, alone=model is not None)
+    for part in division.run(partial(_fit_batch, task, config, model, division, clock, watch), _fit_elsewhere):
+        yield replace(part, seconds=clock.seconds())
+
+
+def _fit_elsewhere(task: Task, config: Config, trials: list[int]) -> Fit:
+    """Train a batch in a process that follows the leader of its team."""
+    return _fit_batch(task, config, None, ALONE, Stopwatch(), None, trials)
 
 
 def _advance_of(batch: Batch, *, captures: bool, custom: bool) -> Callable[..., None]:
@@ -235,23 +265,32 @@ def _advance_of(batch: Batch, *, captures: bool, custom: bool) -> Callable[..., 
 
 
 def _fit_batch(
-    task: Task, config: Config, model: Backbone | None, todo: int, trials: list[int], watch: Watch | None
+    task: Task,
+    config: Config,
+    model: Backbone | None,
+    division: Division,
+    clock: Stopwatch,
+    watch: Watch | None,
+    trials: list[int],
 ) -> Fit:
     # The sizes of mini-batches differ. A wrapped module is captured with the exact numbers of heads.
     captures = capturable(task.device) and task.parts is None
     window = window_width(task.graph, config, len(trials)) if captures and model is None else 1
-    batch = Batch(task.select(torch.tensor(trials, device=task.device)), config, trials, model, window)
+    own = task.select(torch.tensor(trials, device=task.device))
+    batch = Batch(own, config, trials, model, window, division.team)
+    keeper, _ = division.begin(batch, trials)
     advance = _advance_of(batch, captures=captures, custom=model is not None)
     with on_side_stream(task.device):
         if captures and model is None:
             batch.compile_kernels()
-        for epoch in range(config.epochs):
+        for epoch in range(batch.epochs_done, config.epochs):
             advance(*batch.shape(epoch))
+            keeper.after_epoch(batch, clock.tensors)
             check_stop()
             if watch is not None:
                 note = batch.model.notes.get("epochs", "")
-                watch(Progress(todo, trials[0], len(trials), epoch + 1, batch.best, note))
-        logits, labels = batch.test_logits(), task.select(torch.tensor(trials, device=task.device)).test.labels
+                watch(Progress(division.own_trials, trials[0], len(trials), epoch + 1, batch.best, note))
+        logits, labels = batch.test_logits(), own.test.labels
         return Fit(
             config=config,
             trials=tuple(trials),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import torch
+from torch import Tensor
 
 from graphmix.training.adam import EPSILON, Group
 
@@ -22,6 +23,10 @@ class RMSprop:
         """Forget the gradients."""
         for weight, _ in self._weights:
             weight.grad = None
+
+    def state(self) -> dict[str, Tensor]:
+        """The means of squared gradients, by name; they stay in place."""
+        return {f"square.{place}": square for place, square in enumerate(self._squares)}
 
     @torch.no_grad()
     def step(self) -> None:

@@ -26,6 +26,35 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "joint_weight": 0.3,
         "input_dropout_at": "features",
     },
+    # What recipe-search chose: results/recipe-search.json.
+    ("cora", "graphmix-grand"): {
+        "hops": 6,
+        "gamma": 2.0,
+        "input_dropout": 0.6,
+        "hidden_dropout": 0.2,
+        "learning_rate": 0.1,
+        "binarise": True,
+    },
+    ("citeseer", "graphmix-grand"): {
+        "hops": 8,
+        "temperature": 0.2,
+        "gamma": 2.0,
+        "joint_weight": 1.0,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.5,
+        "learning_rate": 0.1,
+    },
+    ("pubmed", "graphmix-grand"): {
+        "hops": 8,
+        "temperature": 0.1,
+        "gamma": 0.5,
+        "joint_weight": 1.0,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.5,
+        "learning_rate": 0.1,
+        "binarise": True,
+        "hop_weights": "learned",
+    },
     # Rong et al. (2020), the released scripts semi-supervised/*_GCN.sh, of the GCN with two layers.
     (None, "dropedge"): {
         "epochs": 400,

@@ -7,6 +7,9 @@ from graphmix.sparse import SparseMatrix
 from graphmix.training.config import Config
 from graphmix.training.parts import HOPS
 
+_PASSES = 3
+_FEWEST = 10
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -43,3 +46,17 @@ class Sizes:
         entries = min(2 * self.num_edges, fanout * readers)
         stored = None if self.stored is None else -(-self.stored * nodes // self.num_nodes)
         return Sizes(nodes, self.num_features, self.num_classes, -(-entries // 2), entries + nodes, stored)
+
+
+def epochs_between_evaluations(graph: Graph, config: Config) -> int:
+    """Return after how many epochs to evaluate: the config's number, or for 0 one that follows from the sizes.
+
+    A step goes through a part about three times, forwards and backwards and for targets; an evaluation goes through the
+    whole graph once. But there are at least ten evaluations, so that there is a choice.
+    """
+    if config.batch_nodes == 0:
+        return 1
+    if config.evaluate_every > 0:
+        return min(config.evaluate_every, config.epochs)
+    ratio = round(graph.num_propagated / (_PASSES * Sizes.of(graph, config).num_propagated))
+    return max(1, min(ratio, config.epochs // _FEWEST))

@@ -6,25 +6,28 @@ Nothing is evaluated in between, so an epoch takes about two thirds of the time 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.executors import check_stop
 from graphmix.method import softmax
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
+from graphmix.training.checkpoints import Checkpoints
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory, choose_device, trials_at_once
+from graphmix.training.division import ALONE, Division
 from graphmix.training.judging import logits_of
 from graphmix.training.method import BOTH
 from graphmix.training.methods import METHODS
-from graphmix.training.parallel import check_stop, side_by_side
+from graphmix.training.seen import Seen
+from graphmix.training.sizes import epochs_between_evaluations
 from graphmix.training.task import Task
 
 # Held-out nodes are predicted after so many epochs, again and again.
@@ -37,7 +40,6 @@ _FEWEST_POINTS = 5
 _FLOOR = 1e-12
 
 Tell = Callable[[int, int], None]
-Result = TypeVar("Result")
 
 
 class OutOfTimeError(RunError):
@@ -70,6 +72,7 @@ def trace(
     patience: int = PATIENCE,
     tell: Tell = lambda done, total: None,
     deadline: float | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Trace:
     """Train networks and note what they predict of the validation nodes of their split.
 
@@ -84,26 +87,35 @@ def trace(
         patience: how many epochs without an improvement are too many.
         tell: called with how many epochs of all trials are done, and of how many.
         deadline: a time of `time.monotonic` at which to give up.
+        checkpoints: where batches keep their state; None to keep none.
 
     Raises:
         OutOfTimeError: the deadline passed.
     """
     chosen = choose_device(device)
     task = Task.build(graph, replace(split, test=torch.zeros_like(split.test)), config, chosen)
-    points = _points(config.epochs, int(split.val.sum()) * graph.num_classes)
+    every = max(EVERY, epochs_between_evaluations(graph, config))
+    points = _points(config.epochs, int(split.val.sum()) * graph.num_classes, every)
     both = METHODS[config.method].trains == BOTH
-    clock = _Clock(config, tell, deadline)
+    division = _divide(task, config, checkpoints)
+    clock = _Clock(division.own_trials, config, tell, deadline)
     nodes = split.val.any(dim=0).nonzero()[:, 0].cpu()
     total = torch.zeros(2 if both else 1, len(points), len(nodes), graph.num_classes)
     place = torch.full((graph.num_nodes,), -1)
     place[nodes] = torch.arange(len(nodes))
-    work = partial(_trace_batch, clock=clock, points=points, patience=patience)
-    for trials, predicted in _batches(task, config, work):
+    found = division.run(
+        partial(_trace_batch, task, config, division, clock, points, patience),
+        _trace_elsewhere,
+        lambda: [points, patience, clock.seconds_left()],
+    )
+    longest = 0
+    for trials, (epochs, predicted) in zip(division.batches, found, strict=True):
+        longest = max(longest, epochs)
         held = split.val[[trial % len(split.val) for trial in trials]].cpu()
         for trial, mask in enumerate(held):
             own = mask.nonzero()[:, 0]
             total[:, :, place[own]] += predicted[:, :, trial, : len(own)]
-    done = sum(point <= clock.longest for point in points)
+    done = sum(point <= longest for point in points)
     mean = (total / total.sum(dim=3, keepdim=True))[:, :done]
     return Trace(torch.tensor(points[:done]), nodes, mean[0], mean[1] if both else None)
 
@@ -115,6 +127,7 @@ def train_for(
     *,
     device: str = "auto",
     tell: Tell = lambda done, total: None,
+    checkpoints: Checkpoints | None = None,
 ) -> dict[str, Tensor]:
     """Train networks on the labels of some nodes, bool `[nodes]`, for all epochs of the config; return their weights.
 
@@ -124,19 +137,29 @@ def train_for(
     check_memory(graph, config, chosen)
     none = torch.zeros_like(labeled)[None]
     task = Task.of_masks(graph, config, chosen, train=labeled[None], val=none, test=none)
-    clock = _Clock(config, tell, None)
-    parts = [weights for _, weights in _batches(task, config, partial(_train_batch, clock=clock))]
+    division = _divide(task, config, checkpoints)
+    clock = _Clock(division.own_trials, config, tell, None)
+    # In the order of the trials; those that were begun come first.
+    found = zip(
+        division.batches,
+        division.run(partial(_train_batch, task, config, division, clock), _train_elsewhere),
+        strict=True,
+    )
+    parts = [weights for _, weights in sorted(found, key=lambda each: each[0])]
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 class _Clock:
     """Counts the epochs of all batches, which train side by side, and watches the time."""
 
-    def __init__(self, config: Config, tell: Tell, deadline: float | None) -> None:
+    def __init__(self, trials: int, config: Config, tell: Tell, deadline: float | None) -> None:
         self._done: dict[int, int] = {}
-        self._epochs, self._total = config.epochs, config.trials * config.epochs
-        self.longest = 0
+        self._epochs, self._total = config.epochs, trials * config.epochs
         self._tell, self._deadline = tell, deadline
+
+    def seconds_left(self) -> float | None:
+        """Return how long until the deadline, if there is one."""
+        return None if self._deadline is None else self._deadline - time.monotonic()
 
     def tick(self, first: int, epochs: int) -> None:
         """Note that the trials of a batch have done so many epochs together."""
@@ -146,58 +169,76 @@ class _Clock:
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise OutOfTimeError("the time limit was reached")
 
-    def stop(self, first: int, epochs: int, trials: int) -> None:
-        """Note that a batch stops after so many epochs; those that are left count as done."""
-        self.longest = max(self.longest, epochs)
+    def stop(self, first: int, trials: int) -> None:
+        """Note that a batch stops; epochs that are left count as done."""
         self.tick(first, trials * self._epochs)
 
 
-def _batches(
-    task: Task, config: Config, work: Callable[[Batch, Task, Config, list[int]], Result]
-) -> Iterator[tuple[list[int], Result]]:
-    """Do something with every batch of trials, on the CPU several side by side."""
+def _divide(task: Task, config: Config, checkpoints: Checkpoints | None) -> Division:
     size = trials_at_once(task.graph, config, task.device)
-    batches = [list(range(config.trials))[start : start + size] for start in range(0, config.trials, size)]
-    workers = min(torch.get_num_threads() if task.device.type == "cpu" else 1, len(batches))
-
-    def begin(trials: list[int]) -> Result:
-        own = task.select(torch.tensor(trials, device=task.device))
-        with on_side_stream(task.device):
-            return work(Batch(own, config, trials), own, config, trials)
-
-    yield from zip(batches, side_by_side([partial(begin, trials) for trials in batches], workers), strict=True)
+    return Division.of(task, config, range(config.trials), size, checkpoints)
 
 
 def _trace_batch(
-    batch: Batch, task: Task, config: Config, trials: list[int], *, clock: _Clock, points: list[int], patience: int
-) -> Tensor:
-    """Train a batch; return what it predicts of its validation nodes: `[1 or 2, points, trials, picks, classes]`."""
-    advance = _stepper(batch, task)
-    grounds = [task.judged] + [task.null] * (METHODS[config.method].trains == BOTH)
-    predicted: list[Tensor] = []
-    best, since, waits_from = float("inf"), 0, config.rampup_end if config.predicts_targets else 0
-    for epoch in range(points[-1]):
-        advance(*batch.shape(epoch))
-        clock.tick(trials[0], len(trials) * (epoch + 1))
-        if epoch + 1 not in points:
-            continue
-        predicted.append(torch.stack([_held(batch, task, ground) for ground in grounds]))
-        loss = _loss(predicted[-1][0], task)
-        if loss < best or epoch < waits_from:
-            best, since = loss, epoch
-        elif epoch - since >= patience:
-            break
-    clock.stop(trials[0], epoch + 1, len(trials))
-    predicted += [predicted[-1]] * (len(points) - len(predicted))
-    return torch.stack(predicted, dim=1).cpu()
+    task: Task,
+    config: Config,
+    division: Division,
+    clock: _Clock,
+    points: list[int],
+    patience: int,
+    trials: list[int],
+) -> tuple[int, Tensor]:
+    """Train a batch and note what it predicts of its validation nodes.
+
+    Returns:
+        How many epochs it trained, and `[1 or 2, points, trials, picks, classes]`.
+    """
+    own = task.select(torch.tensor(trials, device=task.device))
+    grounds = [own.judged] + [own.null] * (METHODS[config.method].trains == BOTH)
+    waits_from = config.rampup_end if config.predicts_targets else 0
+    with on_side_stream(task.device):
+        batch = Batch(own, config, trials, team=division.team)
+        keeper, kept = division.begin(batch, trials)
+        seen, advance, epoch = Seen.restored(kept), _stepper(batch, own), batch.epochs_done
+        while epoch < points[-1]:
+            advance(*batch.shape(epoch))
+            clock.tick(trials[0], len(trials) * (epoch + 1))
+            epoch += 1
+            if epoch in points:
+                seen.predicted.append(torch.stack([_held(batch, own, ground) for ground in grounds]).cpu())
+                if seen.is_enough(epoch - 1, _loss(seen.predicted[-1][0], own), waits_from, patience):
+                    break
+            keeper.after_epoch(batch, seen.tensors)
+        clock.stop(trials[0], len(trials))
+    predicted = seen.predicted + [seen.predicted[-1]] * (len(points) - len(seen.predicted))
+    return epoch, torch.stack(predicted, dim=1)
 
 
-def _train_batch(batch: Batch, task: Task, config: Config, trials: list[int], *, clock: _Clock) -> dict[str, Tensor]:
-    advance = _stepper(batch, task)
-    for epoch in range(config.epochs):
-        advance(*batch.shape(epoch))
-        clock.tick(trials[0], len(trials) * (epoch + 1))
-    return {name: weight.detach().cpu() for name, weight in batch.model.weights.items()}
+def _trace_elsewhere(
+    task: Task, config: Config, trials: list[int], points: list[int], patience: int, seconds: float | None
+) -> tuple[int, Tensor]:
+    """Trace a batch in a process that follows the leader of its team, within so many seconds."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    clock = _Clock(len(trials), config, lambda done, total: None, deadline)
+    return _trace_batch(task, config, ALONE, clock, points, patience, trials)
+
+
+def _train_batch(task: Task, config: Config, division: Division, clock: _Clock, trials: list[int]) -> dict[str, Tensor]:
+    own = task.select(torch.tensor(trials, device=task.device))
+    with on_side_stream(task.device):
+        batch = Batch(own, config, trials, team=division.team)
+        keeper, _ = division.begin(batch, trials)
+        advance = _stepper(batch, own)
+        for epoch in range(batch.epochs_done, config.epochs):
+            advance(*batch.shape(epoch))
+            clock.tick(trials[0], len(trials) * (epoch + 1))
+            keeper.after_epoch(batch)
+        return {name: weight.detach().cpu() for name, weight in batch.model.weights.items()}
+
+
+def _train_elsewhere(task: Task, config: Config, trials: list[int]) -> dict[str, Tensor]:
+    """Train a batch in a process that follows the leader of its team."""
+    return _train_batch(task, config, ALONE, _Clock(len(trials), config, lambda done, total: None, None), trials)
 
 
 def _stepper(batch: Batch, task: Task) -> Callable[..., None]:
@@ -213,12 +254,15 @@ def _held(batch: Batch, task: Task, ground: Graph) -> Tensor:
 def _loss(probabilities: Tensor, task: Task) -> float:
     """The mean negative log-likelihood of the validation nodes over all trials of a batch."""
     labels = task.val.labels.clamp_min(0).expand(probabilities.shape[0], -1)
-    own = probabilities.gather(2, labels[..., None])[..., 0].clamp_min(_FLOOR)
+    own = probabilities.to(task.device).gather(2, labels[..., None])[..., 0].clamp_min(_FLOOR)
     return float(-(own.log() * task.val.weight).sum(dim=1).mean())
 
 
-def _points(epochs: int, held: int) -> list[int]:
-    """The numbers of epochs at which held-out nodes are predicted; `held` is their number times the classes."""
+def _points(epochs: int, held: int, every: int = EVERY) -> list[int]:
+    """The numbers of epochs at which held-out nodes are predicted: `every` so many, or fewer.
+
+    `held` is the number of held-out nodes times the classes.
+    """
     most = max(_FEWEST_POINTS, _MOST_KEPT // max(held, 1))
-    every = max(EVERY, -(-epochs // most))
+    every = max(every, -(-epochs // most))
     return sorted({*range(every, epochs + 1, every), epochs})

@@ -5,6 +5,7 @@ with the first weights, the hidden states and the logits.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from torch import Tensor
 from graphmix.data import Graph
 from graphmix.data.parts import rows_of, surroundings
 from graphmix.data.sampling import Adjacency
+from graphmix.data.structure import Edges
 from graphmix.models import Backbone
 from graphmix.models.backbone import linear
 from graphmix.models.shifted import Mapped
@@ -39,8 +41,9 @@ def whole_logits(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, most: 
     chunks = [] if most is None else chunks_of(graph, most)
     if len(chunks) <= 1:
         return model(x, graph)
-    if graph.num_edges == 0 and model.reads_rows:
-        return _joined(chunks, graph.num_nodes, lambda chunk: model(_rows(x, chunk), graph))
+    if graph.num_edges == 0:
+        # Node-wise, so the rows of a chunk are a graph of their own.
+        return _joined(chunks, graph.num_nodes, lambda chunk: model(_rows(x, chunk), _without_edges(graph, chunk)))
     return _decode(model, _encode(model, x, graph, chunks), graph, chunks)
 
 
@@ -84,13 +87,21 @@ def _decode(model: Backbone, hidden: Tensor, graph: Graph, chunks: list[Chunk]) 
 
 def _with_neighbours(layer: Callable[[Tensor, Graph], Tensor], values: Tensor, graph: Graph, chunk: Chunk) -> Tensor:
     """Apply a layer to a chunk's nodes, given values `[trials, nodes, width]` of all nodes."""
-    nodes = torch.arange(*chunk, device=values.device)
-    part = surroundings(graph.derived(Adjacency.of), nodes)
+    nodes, adjacency = torch.arange(*chunk, device=values.device), graph.derived(Adjacency.of)
+    part = surroundings(adjacency, nodes)
+    if part.edges.num_edges == 0:
+        # A layer takes a graph without edges for the null graph, so a node that has neighbours is added.
+        joined = (adjacency.crow.diff() > 0).nonzero()[:1, 0]
+        part = surroundings(adjacency, torch.cat([nodes, joined]).sort().values)
     own = part.of(graph, x=values.new_empty(len(part.nodes), 0))
-    if own.num_edges == 0:
-        # No node of the chunk has neighbours, but a layer takes a graph without edges for the null graph.
-        return layer(values, graph)[:, slice(*chunk)]
     return layer(values[:, part.nodes], own)[:, part.places(nodes)]
+
+
+def _without_edges(graph: Graph, chunk: Chunk) -> Graph:
+    """Return the nodes of a chunk as a graph without edges, and without features of its own."""
+    y = graph.y[slice(*chunk)]
+    none = torch.empty(len(y), 0, device=y.device)
+    return replace(graph, x=none, structure=Edges.none(len(y), y.device), y=y)
 
 
 def _joined(chunks: list[Chunk], nodes: int, compute: Callable[[Chunk], Tensor]) -> Tensor:

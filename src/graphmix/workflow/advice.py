@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphmix.data import Graph
 from graphmix.data.folds import FOLDS, fold_split
 from graphmix.errors import ConfigError
 from graphmix.evaluation.calibration import apply_temperature, fit_temperature
 from graphmix.evaluation.heldout import HeldOut, held_out
+from graphmix.notebook import html_text
 from graphmix.text import counted
 from graphmix.training.devices import choose_device
 from graphmix.training.method import FCN
@@ -43,6 +45,10 @@ class Advice:
     suspects: OutputTable
     notes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        parts = [html_text("Label these next", ()), self.label_next._repr_html_()]
+        return "".join([*parts, html_text("Check these labels", self.notes), self.suspects._repr_html_()])
+
 
 def advise(
     mixture: Mixture, problem: Problem, held: dict[str, HeldOut], count: int, *, device: str, watch: Watcher
@@ -68,16 +74,30 @@ def advise(
     unlabeled = (problem.graph.y < 0).numpy()
     thing = problem.task.removesuffix("s")
     suggestions = next_labels(graph, probabilities, problem.known.numpy(), count, unlabeled, thing)
-    pair = None if problem.split is not None else _pair(held)
+    pair = None if problem.split is not None else held_pair(held)
     gnn, fcn = pair or _hold_out(mixture, problem, device, watch)
-    suspects = suspect_labels(
-        _with_held_out(probabilities, gnn), _with_held_out(probabilities, fcn), graph.y.numpy(), gnn.nodes, count, graph
-    )
+    suspects = contradicted(graph, probabilities, gnn, fcn, count)
     return Advice(
         OutputTable(_names(names, suggestions) | _suggestion_columns(suggestions, mixture.classes), tuple(names)),
         OutputTable(_names(names, suspects) | _suspect_columns(suspects, mixture.classes), tuple(names)),
         (_say_how_good(gnn, fcn),) if suspects else (),
     )
+
+
+def contradicted(
+    graph: Graph, probabilities: NDArray[np.float64], gnn: HeldOut, fcn: HeldOut, count: int
+) -> list[Suspect]:
+    """Return labels that look wrong by the held-out predictions of a GNN and an FCN; see `suspect_labels`.
+
+    Args:
+        graph: its labels are those to check.
+        probabilities: the model's, `[nodes, classes]`, for the nodes without a label.
+        gnn: held-out predictions with the edges.
+        fcn: held-out predictions without.
+        count: number of labels to return at most.
+    """
+    with_edges, without = (_with_held_out(probabilities, each) for each in (gnn, fcn))
+    return suspect_labels(with_edges, without, graph.y.numpy(), gnn.nodes, count, graph)
 
 
 def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
@@ -87,7 +107,7 @@ def _say_how_good(gnn: HeldOut, fcn: HeldOut) -> str:
     return f"of {labels} the GNN predicts {gnn_right} correctly, and the features alone {fcn_right}"
 
 
-def _pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
+def held_pair(held: dict[str, HeldOut]) -> tuple[HeldOut, HeldOut] | None:
     """Return the held-out predictions of a GNN and an FCN: the same networks with and without edges, or else two.
 
     Of several GNNs the one that is right most often counts, of equals the first by name: a file keeps no order. None if

@@ -16,7 +16,10 @@ from graphmix.baselines.label_propagation import MOST_STEPS
 from graphmix.baselines.tabular import TABULAR
 from graphmix.data import Graph, Split
 from graphmix.errors import RunError
+from graphmix.storage.checkpoints import HOLDING_OUT, TRAINING, open_checkpoints, remove_checkpoints
 from graphmix.storage.files import read_tensors, write_tensors
+from graphmix.training.checkpoint_minutes import MINUTES
+from graphmix.training.checkpoints import Checkpoints
 from graphmix.training.methods import METHODS
 from graphmix.training.trace import OutOfTimeError, Trace, trace, train_for
 from graphmix.workflow.options import BALANCED
@@ -63,6 +66,7 @@ def hold_out(
     device: str = "auto",
     tell: Tell = lambda done, total: None,
     deadline: float | None = None,
+    checkpoint_minutes: float = MINUTES,
 ) -> Tried:
     """Train a candidate on part of the labels and predict the others. What a folder holds already is read from it.
 
@@ -74,6 +78,7 @@ def hold_out(
         device: where to train.
         tell: called with how much of how much is done.
         deadline: a time of `time.monotonic` at which to give up.
+        checkpoint_minutes: how long networks train before their state is stored in the folder again.
 
     Raises:
         DivergedError: the predictions are not finite.
@@ -83,7 +88,8 @@ def hold_out(
     if folder is not None and (folder / _HELD).exists():
         return _read_tried(candidate, folder / _HELD, graph, split)
     started = time.perf_counter()
-    found = _methods_trace(candidate, graph, split, device, tell, deadline)
+    checkpoints = None if folder is None else open_checkpoints(folder, HOLDING_OUT, checkpoint_minutes)
+    found = _methods_trace(candidate, graph, split, device, tell, deadline, checkpoints)
     if not found.probabilities.isfinite().all():
         raise _diverged(candidate)
     tensors = {
@@ -95,6 +101,7 @@ def hold_out(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         write_tensors(folder / _HELD, tensors)
+        remove_checkpoints(folder, HOLDING_OUT)
     return _tried(candidate, tensors)
 
 
@@ -107,6 +114,7 @@ def train(
     folder: Path | None = None,
     device: str = "auto",
     tell: Tell = lambda done, total: None,
+    checkpoint_minutes: float = MINUTES,
 ) -> tuple[Candidate, dict[str, Tensor]]:
     """Train a candidate on the labels of some nodes, bool `[nodes]`, at a point that held-out labels chose.
 
@@ -126,20 +134,28 @@ def train(
     candidate = replace(candidate, config=replace(candidate.config, epochs=int(point)))
     if folder is not None and (folder / _TRAINED).exists():
         return candidate, read_tensors(folder / _TRAINED)
-    weights = train_for(graph, labeled, candidate.config, device=device, tell=tell)
+    checkpoints = None if folder is None else open_checkpoints(folder, TRAINING, checkpoint_minutes)
+    weights = train_for(graph, labeled, candidate.config, device=device, tell=tell, checkpoints=checkpoints)
     if not all(weight.isfinite().all() for weight in weights.values()):
         raise _diverged(candidate)
     if folder is not None:
         write_tensors(folder / _TRAINED, weights)
+        remove_checkpoints(folder, TRAINING)
     return candidate, weights
 
 
 def _methods_trace(
-    candidate: Candidate, graph: Graph, split: Split, device: str, tell: Tell, deadline: float | None
+    candidate: Candidate,
+    graph: Graph,
+    split: Split,
+    device: str,
+    tell: Tell,
+    deadline: float | None,
+    checkpoints: Checkpoints | None,
 ) -> Trace:
     method, config = candidate.method, candidate.config
     if not METHODS[method].baseline:
-        return trace(graph, split, config, device=device, tell=tell, deadline=deadline)
+        return trace(graph, split, config, device=device, tell=tell, deadline=deadline, checkpoints=checkpoints)
     nodes = split.val.any(dim=0).nonzero()[:, 0]
     if method not in TABULAR:
         predicted = propagate(graph, split.train, lambda step: tell(step, MOST_STEPS))

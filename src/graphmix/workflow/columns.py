@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from graphmix.errors import ConfigError, DataError
-from graphmix.tables.reading import Reading
+from graphmix.tables.reading import Reading, Tell, nothing
 from graphmix.tables.stored import is_text, member
 from graphmix.tables.table import shortened
 
@@ -75,9 +75,9 @@ class Columns:
         if self.link_label is None and not (has_nodes and self.label is not None):
             raise DataError("to classify nodes, give a table of `nodes` and its column of classes, `label`")
 
-    def reading(self, table: str) -> Reading:
-        """Return how a table, "nodes" or "edges", is read."""
-        return Reading(self.encoding, table not in self.no_header, frozenset(self.ignore))
+    def reading(self, table: str, tell: Tell = nothing) -> Reading:
+        """Return how a table, "nodes" or "edges", is read; `tell` is called with how many rows have been."""
+        return Reading(self.encoding, table not in self.no_header, frozenset(self.ignore), tell)
 
     def without_weights(self) -> "Columns":
         """Return the choices for edges without weights."""

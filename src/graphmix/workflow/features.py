@@ -60,8 +60,10 @@ def encode(table: Table, roles: Mapping[str, str], columns: Columns) -> Features
     """
     choices = choose_columns(table, roles, columns.features, columns.ignore, columns.keep)
     encoders = Encoders.fit(table, used_kinds(choices))
-    parts = encoders.encode_each(table)
-    remarks = {column.name: part.notes for column, part in zip(encoders.columns, parts, strict=True)}
+    encoded = encoders.encode_each(table)
+    remarks = {column.name: part.notes for column, part in zip(encoders.columns, encoded, strict=True)}
+    parts = [part.x for part in encoded]
+    del encoded  # so that the parts are gone one by one when they are joined
     made = {column.name: column for column in encoders.columns}
     uses = []
     for name in [*table.columns, *table.ignored]:
@@ -74,7 +76,7 @@ def encode(table: Table, roles: Mapping[str, str], columns: Columns) -> Features
             uses.append(ColumnUse(table.name, name, LEFT_OUT, 0, _why_not(name, choices[name])))
     if not encoders.width:
         return Features(None, None, tuple(uses))
-    return Features(encoders, _compact(encoders.join([part.x for part in parts], table.rows)), tuple(uses))
+    return Features(encoders, _joined(encoders, parts, table.rows), tuple(uses))
 
 
 def stack(old: SparseMatrix | Tensor, new: sp.csr_array) -> Any:
@@ -84,10 +86,11 @@ def stack(old: SparseMatrix | Tensor, new: sp.csr_array) -> Any:
     return sp.vstack([old.to_scipy(), new]).tocsr()
 
 
-def _compact(x: sp.csr_array) -> sp.csr_array | NDArray[np.float32]:
-    """Make features `[nodes, features]` dense if few of them are zero."""
-    full = x.nnz > _DENSE * x.shape[0] * x.shape[1]
-    return x.toarray() if full else x
+def _joined(encoders: Encoders, parts: list[Any], rows: int) -> sp.csr_array | NDArray[np.float32]:
+    """Join the features of all columns, `[rows, features]`; they are dense if few of them are zero."""
+    filled = sum(part.nnz if sp.issparse(part) else np.count_nonzero(part) for part in parts)
+    join = encoders.join_dense if filled > _DENSE * rows * encoders.width else encoders.join
+    return join(parts, rows)
 
 
 def _remark(name: str, note: str, notes: Sequence[str]) -> str:

@@ -1,9 +1,10 @@
 """fit_tables: from tables to a model."""
 
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,23 +13,26 @@ import torch
 
 from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
+from graphmix.executors import LOCAL, Executor
 from graphmix.results.survey import Survey
 from graphmix.storage.folders import PREDICTIONS
+from graphmix.tables.estimates import estimate
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.tables.table import quoted
 from graphmix.training.config import AUTO, Config
+from graphmix.training.config_file import read_config
 from graphmix.training.devices import check_memory, choose_device, free_memory
+from graphmix.training.division import for_team
 from graphmix.training.estimates import check_runs
-from graphmix.workflow.columns import Columns
+from graphmix.workflow.columns import TABLES, Columns
 from graphmix.workflow.folder import CANDIDATES, begin, check_folder
 from graphmix.workflow.metrics import describe
 from graphmix.workflow.model import TableModel
 from graphmix.workflow.options import FitOptions, check_backbone
 from graphmix.workflow.outcome import Outcome, find_mixture
-from graphmix.workflow.output import formula_notes
-from graphmix.workflow.places import NOTED, check_predictions, write_predictions
+from graphmix.workflow.pieces import PredictionPieces
+from graphmix.workflow.places import FILES, NOTED, check_predictions, write_predictions
 from graphmix.workflow.plan import Candidate, epoch_notes, in_memory, make_plan
-from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
 from graphmix.workflow.survey import survey
@@ -65,7 +69,9 @@ def fit_tables(
     out: Path | str | None = None,
     columns: Columns | None = None,
     options: FitOptions | None = None,
+    config: Mapping[str, Any] | Path | str | None = None,
     watch: Watcher | None = None,
+    executor: Executor = LOCAL,
     **settings: Any,
 ) -> TableModel:
     """Train a model on a table of nodes and a table of edges.
@@ -81,7 +87,10 @@ def fit_tables(
         out: the folder of the model, new or empty; None to keep the model in memory, from where it can be saved later.
         columns: what the other columns mean; found by their names and contents if None.
         options: methods to try, metric, targets, files, device; defaults if None.
+        config: hyperparameters for the method that they name, or a TOML file of them as `graphmix tune` writes it. The
+            method is tried besides the others, which keep their own.
         watch: callbacks that tell how far the fit is.
+        executor: where candidates train, from `graphmix.executors.open_executor`; in this process by default.
         settings: hyperparameters of the networks, fields of `Config`; chosen by the size of the graph if not given.
             The `backbone` may be "auto": the folds choose it.
 
@@ -98,17 +107,18 @@ def fit_tables(
         >>> len(model.predict().to_pandas())
         30
     """
-    options, watch, columns = options or FitOptions(), watch or Watcher(), _with_label(columns or Columns(), label)
+    options, watch, columns = options or FitOptions(), watch or Watcher(), with_label(columns or Columns(), label)
     _check_settings(settings)
-    choose_device(options.device)
+    _device(options, executor)
+    tuned = None if config is None else read_config(config)
     tables = (limited(nodes, options.limit), limited(edges, options.limit))
     if out is None:
         if options.resume:
             raise ConfigError("`resume` continues the fit in a folder; give that folder as `out`")
         with tempfile.TemporaryDirectory() as folder:
-            return _fit_into(Path(folder) / "model", tables, columns, options, watch, settings)
+            return _fit_into(Path(folder) / "model", tables, columns, options, watch, executor, settings, tuned)
     check_folder(Path(out), resume=options.resume)
-    return _fit_into(Path(out), tables, columns, options, watch, settings)
+    return _fit_into(Path(out), tables, columns, options, watch, executor, settings, tuned)
 
 
 def _fit_into(
@@ -117,7 +127,9 @@ def _fit_into(
     columns: Columns,
     options: FitOptions,
     watch: Watcher,
+    executor: Executor,
     settings: dict[str, Any],
+    tuned: Mapping[str, Any] | None,
 ) -> TableModel:
     check_predictions(
         None if options.predictions is None else Path(options.predictions),
@@ -127,10 +139,27 @@ def _fit_into(
         force=options.force,
     )
     stages, budget = Stages(watch), Budget(options.time_limit)
-    problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin)
-    plan = make_plan(problem.graph, options.methods, options.settings() | settings)
+    _expect(tables, folder, watch)
+    problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin, tell=watch.rows)
+    plan = make_plan(problem.graph, options.methods, options.settings() | settings, tuned, options.device)
     asked = {"columns": columns.to_json(), "tables": [None if table is None else checksum(table) for table in tables]}
-    return fit_problem(problem, plan, options, folder, asked=asked, stages=stages, watch=watch, budget=budget)
+    files = {
+        name: str(Path(table))
+        for name, table in zip(TABLES, tables, strict=True)
+        if table is not None and is_path(table)
+    }
+    told: dict[str, Any] = {"stages": stages, "watch": watch, "budget": budget, "executor": executor}
+    return fit_problem(problem, plan, options, folder, asked=asked, files=files, **told)
+
+
+def _expect(tables: tuple[Source, Source], folder: Path, watch: Watcher) -> None:
+    """Say what large tables will take, and refuse what cannot fit."""
+    expected = estimate(*tables)
+    if expected is None or not expected.is_large:
+        return
+    watch.expected(str(expected))
+    there = next(parent for parent in folder.absolute().parents if parent.exists())
+    expected.check(room=shutil.disk_usage(there).free)
 
 
 def fit_problem(
@@ -140,9 +169,11 @@ def fit_problem(
     folder: Path,
     *,
     asked: dict[str, Any] | None = None,
+    files: dict[str, str] | None = None,
     stages: Stages | None = None,
     watch: Watcher | None = None,
     budget: Budget | None = None,
+    executor: Executor = LOCAL,
 ) -> TableModel:
     """Try the candidates of a plan, average and calibrate them, and write the model and its predictions into a folder.
 
@@ -152,24 +183,29 @@ def fit_problem(
         options: what to aim at.
         folder: new or empty, or with `options.resume` one where the same fit was begun.
         asked: what else the result depends on, as JSON values: the columns, and checksums of the tables.
+        files: the files of the tables by name, as they were given; `graphmix label` looks for them there.
         stages: those of reading the tables; training and writing are added.
         watch: callbacks.
         budget: how long it may take, counted from when it was made; that of the options if None.
+        executor: where candidates train.
 
     Raises:
         RunError: the folder cannot be used, or no candidate gave finite predictions in time.
     """
     watch, budget = watch or Watcher(), budget or Budget(options.time_limit)
     stages = stages or Stages(watch)
-    plan, notes = in_memory(plan, problem.graph, choose_device(options.device))
+    plan, notes = in_memory(plan, problem.graph, _device(options, executor))
+    plan = [replace(each, config=for_team(each.config)) for each in plan]
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan), *notes))
     found = _look_at(problem, options, watch)
-    split = _make_split(problem, plan, options)
+    split = _make_split(problem, plan, _device(options, executor))
     wanted = {"plan": [each.to_json() for each in plan], "wishes": options.to_json(), **(asked or {})}
     stages.begin("training")
-    noted = {} if options.predictions is None else {NOTED: str(options.predictions)}
+    noted: dict[str, Any] = {} if options.predictions is None else {NOTED: str(options.predictions)}
+    noted |= {FILES: files} if files else {}
     with begin(folder, wanted, resume=options.resume, noted=noted):
-        outcome = find_mixture(problem, split, plan, options, folder / CANDIDATES, watch=watch, budget=budget)
+        told: dict[str, Any] = {"watch": watch, "budget": budget, "executor": executor}
+        outcome = find_mixture(problem, split, plan, options, folder / CANDIDATES, **told)
         stages.begin("writing")
         return _write(outcome, problem, found, options, folder, stages, watch)
 
@@ -183,9 +219,15 @@ def _look_at(problem: Problem, options: FitOptions, watch: Watcher) -> Survey:
     return found
 
 
-def _make_split(problem: Problem, plan: Sequence[Candidate], options: FitOptions) -> Split:
+def _device(options: FitOptions, executor: Executor) -> torch.device:
+    """Return the device whose memory the plan must fit into; workers elsewhere are taken to have as much."""
+    asked = executor.device(options.device)
+    return choose_device(asked if executor.here else "cpu")
+
+
+def _make_split(problem: Problem, plan: Sequence[Candidate], device: torch.device) -> Split:
     """Return what each trial trains on and holds out, after checking that there is memory for it."""
-    graph, device = problem.graph, choose_device(options.device)
+    graph = problem.graph
     config = plan[0].config
     # Before the split, which takes memory for every trial; very many classes are the first reason to name.
     _check_room(graph, config)
@@ -207,8 +249,7 @@ def _write(
     mixture = outcome.mixture
     watch.step("predicting every row")
     decisions = mixture.decide(mixture.probabilities(problem.learned), options.target_accuracy, options.coverage)
-    names = problem.row_names()
-    predictions = Predictions(tabulate(names, decisions, problem.classes, problem.labels), tuple(names))
+    predictions = PredictionPieces(problem.rows(), decisions, problem.classes, problem.graph.y.numpy())
     path = folder / PREDICTIONS if options.predictions is None else Path(options.predictions)
     write_predictions(predictions, path, options)
     watch.step("measuring the calibration")
@@ -216,7 +257,7 @@ def _write(
     stages.end()
     metrics = replace(
         metrics,
-        notes=(*problem.notes, *formula_notes(path, predictions, escape_formulas=options.escape_formulas)),
+        notes=(*problem.notes, *predictions.formula_notes(path, escape_formulas=options.escape_formulas)),
         columns=problem.uses or None,
         failures=outcome.failures,
         seconds=stages.seconds,
@@ -246,7 +287,8 @@ def peak_memory() -> float | None:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
 
 
-def _with_label(columns: Columns, label: str | None) -> Columns:
+def with_label(columns: Columns, label: str | None) -> Columns:
+    """Return the columns with a label that was given beside them, if one was."""
     if label is None:
         return columns
     if columns.label not in (None, label):

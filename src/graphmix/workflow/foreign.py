@@ -117,6 +117,26 @@ def visible_labels(given: Given, y: Any, nodes: int) -> tuple[NDArray[Any], NDAr
     return labels, known
 
 
+def labels_to_score(x: Any, y: Any, nodes: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels to compare predictions with, and where there is one; see `GraphMixClassifier.score`.
+
+    Raises:
+        DataError: there is no label to compare with, or they are invalid.
+    """
+    test = None
+    if y is None:
+        given = Given(None, None) if x is None else read_graph(x)
+        y, test = given.y, given.test
+    if y is None:
+        raise DataError("score needs labels, y; held_out_accuracy_ is the accuracy on those of the fit")
+    labels, known = read_labels(y, nodes)
+    if test is not None:
+        known &= read_mask(test, len(known), "test_mask")
+    if not known.any():
+        raise DataError("y has no label to compare predictions with")
+    return labels, known
+
+
 def split_by_mask(numbers: NDArray[np.int64], val_mask: Any) -> Split:
     """Return a split that selects by the labeled nodes of a mask; `numbers` are the class numbers `[nodes]`."""
     val = read_mask(val_mask, len(numbers), "val_mask")

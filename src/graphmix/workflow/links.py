@@ -1,6 +1,6 @@
 """LinkProblem: links to classify, from a table of edges with a column of classes (Taskar et al., 2004)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from graphmix.tables.encoders import Encoders
 from graphmix.tables.links import LinkTable, Spellings, place_users, read_labeled_links
 from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import read_nodes
+from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.stored import is_text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
@@ -56,16 +57,23 @@ class LinkProblem(Problem):
 
     @classmethod
     def read(
-        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+        cls,
+        nodes: Source,
+        edges: Source,
+        columns: Columns,
+        *,
+        ignore_unknown: bool = False,
+        stage: Stage,
+        tell: Tell = nothing,
     ) -> Self:
         """Read a table of links, and a table of the users they join if there is one."""
         if columns.weight is not None or columns.no_weight or ignore_unknown:
             edges_only = "`weight`, `no_weight` and `ignore_unknown` are for edges"
             raise ConfigError(f"{edges_only}, and with `link_label` there are only links")
-        links = _read_links(edges, columns, label=columns.link_label, split=columns.split)
+        links = _read_links(edges, columns, label=columns.link_label, split=columns.split, tell=tell)
         notes = [link_roles(links)]
         notes += check_labels(links.table, columns.link_label, links.labels)
-        users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes"))
+        users = None if nodes is None else read_nodes(nodes, id=columns.id, reading=columns.reading("nodes", tell))
         notes += [] if users is None else [id_role(users)]
         placed = place_users(links, [] if users is None else users.ids, None if users is None else users.table.name)
         ids, ends = placed.ids, placed.ends
@@ -168,7 +176,7 @@ class LinkProblem(Problem):
         """The ends of the links, int64 `[2, links]`, numbers of `ids`."""
         return self.graph.structure.packed()["ends"].numpy()
 
-    def _grow_users(self, nodes: Source) -> tuple[list[str], sp.csr_array | None, list[str]]:
+    def _grow_users(self, nodes: Source) -> tuple[Sequence[str], sp.csr_array | None, list[str]]:
         """Return the users of the model and of a table, their features if the model uses any, and notes."""
         if nodes is None:
             return self.ids, self.user_x, []
@@ -214,9 +222,9 @@ def _dual_graph(x: Any, ends: NDArray[np.int64], y: NDArray[np.int64], classes: 
     return bare.with_structure(SharedEnds(torch.from_numpy(ends)))
 
 
-def _read_links(edges: Source, columns: Columns, **named: Any) -> LinkTable:
+def _read_links(edges: Source, columns: Columns, tell: Tell = nothing, **named: Any) -> LinkTable:
     ends = {name: getattr(columns, name) for name in _ENDS}
-    return read_labeled_links(edges, **ends, **named, reading=columns.reading("edges"))
+    return read_labeled_links(edges, **ends, **named, reading=columns.reading("edges", tell))
 
 
 def _check_columns(columns: Columns, tables: list[Table]) -> None:
@@ -233,7 +241,7 @@ def _own_columns(links: LinkTable) -> dict[str, str]:
 
 
 def _name_ends(
-    ends: NDArray[np.int64], ids: list[str], spellings: Spellings, columns: Mapping[str, str]
+    ends: NDArray[np.int64], ids: Sequence[str], spellings: Spellings, columns: Mapping[str, str]
 ) -> dict[str, RowIds]:
     rows = {}
     for (heading, kind), end, written in zip(columns.items(), ends.tolist(), spellings, strict=True):

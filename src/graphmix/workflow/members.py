@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.baselines import propagate
+from graphmix.baselines.neighbour_means import HOPS
 from graphmix.baselines.tabular import TABULAR
 from graphmix.data import Graph
 from graphmix.errors import DataError
 from graphmix.evaluation.calibration import apply_temperature
 from graphmix.evaluation.heldout import ensemble
-from graphmix.models import BACKBONES
+from graphmix.models import BACKBONES, Backbone
+from graphmix.models.registry import NETWORKS
 from graphmix.storage.files import tensors_under
 from graphmix.streams import Streams
 from graphmix.tables.stored import positive, text
@@ -64,7 +66,22 @@ class Member:
 
     def probabilities(self, graph: Graph) -> NDArray[np.float64]:
         """Predict every node of a graph, whose labels are those to learn from: `[nodes, classes]`, rows sum to 1."""
-        return apply_temperature(self._predict(graph), self.temperature)
+        return apply_temperature(self.uncalibrated(graph), self.temperature)
+
+    def network(self) -> Backbone:
+        """The networks; only for a member that consists of networks."""
+        return BACKBONES[self.config.backbone](self.tensors, **self.config.options())
+
+    @property
+    def reach(self) -> int | None:
+        """How many hops away a node may be that a prediction depends on; None if every node may matter."""
+        if self.method in TABULAR:
+            return HOPS
+        if self.is_transductive:
+            return None
+        if not self.uses_edges:
+            return 0
+        return None if NETWORKS[self.config.backbone].needs_whole else self.network().reach
 
     def describe(self) -> dict[str, Any]:
         """Return what model.json says of the member."""
@@ -94,13 +111,14 @@ class Member:
         self._check(graph)
         return self
 
-    def _predict(self, graph: Graph) -> NDArray[np.float64]:
+    def uncalibrated(self, graph: Graph) -> NDArray[np.float64]:
+        """Predict as `probabilities` does, before the temperature."""
         if self.method in TABULAR:
             kind = TABULAR[self.method]
             return kind.from_tensors(self.tensors, graph.num_features, graph.num_classes).predict(graph)
         if METHODS[self.method].baseline:
             return ensemble(propagate(graph, (graph.y >= 0)[None]))
-        network = BACKBONES[self.config.backbone](self.tensors, **self.config.options())
+        network = self.network()
         if graph.num_edges == 0:
             # Without edges a row's prediction depends on that row alone. In float32 it would also depend, by about
             # 1e-8, on the row's place: matrix products sum rows at the edge of a block in another order.

@@ -1,7 +1,6 @@
 """TableModel: a trained model with the graph it was trained on. It predicts, advises, and is stored in a folder."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,30 @@ from graphmix.machine import is_out_of_memory
 from graphmix.results import formats
 from graphmix.results.describe import versions
 from graphmix.results.fit import MIXTURE, FitMetrics
-from graphmix.results.reader import read_file
 from graphmix.results.writer import to_json
-from graphmix.storage.description import is_description, read_description
-from graphmix.storage.files import parse_tensors, tensor_bytes, write_json
-from graphmix.storage.folders import CLASSIFIER, METRICS, MODEL, check_no_links, check_no_other_files, make_folder
-from graphmix.storage.found import describe_place, is_model
-from graphmix.storage.lock import LOCK, locked
-from graphmix.storage.parts import PARTS, is_part, read_parts, write_parts
+from graphmix.storage.files import tensor_bytes, write_json
+from graphmix.storage.folders import CLASSIFIER, METRICS, MODEL
+from graphmix.storage.lock import locked
+from graphmix.storage.parts import write_parts
 from graphmix.tables.files import is_path, limited
 from graphmix.tables.stored import positive
 from graphmix.workflow import old_classifier
 from graphmix.workflow.advice import Advice, advise
-from graphmix.workflow.folder import NEEDED, TENSORS, TEXTS
+from graphmix.workflow.explanations import Explanations
 from graphmix.workflow.mixture import Mixture
+from graphmix.workflow.model_folder import (
+    describe_folder,
+    json_bytes,
+    open_folder,
+    read_contents,
+    read_metrics,
+    remove_parts,
+)
 from graphmix.workflow.predictions import Predictions, tabulate
-from graphmix.workflow.problem import Problem, Source
+from graphmix.workflow.problem import Grown, Problem, Source
 from graphmix.workflow.problems import stored_problem
+from graphmix.workflow.reasons import explain, reason_column
+from graphmix.workflow.summary import describe_model
 from graphmix.workflow.watching import Watcher
 
 # What reading an invalid file can raise.
@@ -78,6 +84,18 @@ class TableModel:
         name, task = self.problem.graph.name, self.problem.task
         return f"TableModel({name!r}: {self.mixture.method}, {rows:,} {task}, {classes:,} classes)"
 
+    def _repr_html_(self) -> str:
+        return describe_model(self.problem, self.mixture, self.stored_metrics)
+
+    @property
+    def predictions(self) -> Any:
+        """What the model predicts of the graph it was trained on, as a `pandas.DataFrame`; see `predict`.
+
+        Raises:
+            RunError: pandas is not installed.
+        """
+        return self.predict().to_pandas()
+
     def predict(
         self,
         nodes: Source = None,
@@ -89,6 +107,7 @@ class TableModel:
         coverage: float | None = None,
         limit: Limits | None = None,
         no_header: Sequence[str] = (),
+        reasons: Callable[[int, int], None] | bool = False,
     ) -> Predictions:
         """Predict new nodes or links; without tables, the graph that the model was trained on.
 
@@ -101,13 +120,13 @@ class TableModel:
             coverage: the share of nodes whose prediction set must contain their class; the fit's if None.
             limit: how large tables in files may be; the usual limits if None.
             no_header: the tables, "nodes" or "edges", whose files have no header, besides those of the fit.
+            reasons: whether to add a column `reason`; or what to call with how many are explained, of how many.
 
         Raises:
             DataError: a table is invalid, or does not suit the model.
         """
         tables = [limited(table, limit or Limits()) for table in (nodes, edges)]
-        problem = replace(self.problem, columns=self.problem.columns.without_header(no_header))
-        grown = problem.grow(*tables, ignore_unknown=ignore_unknown)
+        grown = self.grow(*tables, ignore_unknown=ignore_unknown, no_header=no_header)
         first = 0 if everything else grown.first
         target = self.target_accuracy if target_accuracy is None else target_accuracy
         coverage = self.coverage if coverage is None else coverage
@@ -116,9 +135,27 @@ class TableModel:
         classes = self.mixture.classes
         names = grown.names if everything else grown.new_names
         labels = [None if label < 0 else classes[label] for label in grown.graph.y.tolist()[first:]]
-        notes = (*grown.notes, *doubts)
         files = tuple(Path(table) for table in tables if is_path(table))
-        return Predictions(tabulate(names, decisions, classes, labels), keys=tuple(names), notes=notes, inputs=files)
+        columns = tabulate(names, decisions, classes, labels)
+        if reasons:
+            columns["reason"] = reason_column(self, grown, first, reasons if callable(reasons) else None)
+        return Predictions(columns, keys=tuple(names), notes=(*grown.notes, *doubts), inputs=files)
+
+    def grow(
+        self,
+        nodes: Source = None,
+        edges: Source = None,
+        *,
+        ignore_unknown: bool = False,
+        no_header: Sequence[str] = (),
+    ) -> Grown:
+        """Add new tables to the graph, as `predict` does; without any, return the graph of the fit."""
+        problem = replace(self.problem, columns=self.problem.columns.without_header(no_header))
+        return problem.grow(nodes, edges, ignore_unknown=ignore_unknown)
+
+    def explain(self, ids: Any, **options: Any) -> Explanations:
+        """Give the reasons for predictions; see `graphmix.explain`."""
+        return explain(self, ids, **options)
 
     def advise(self, count: int = 20, *, device: str = "auto", watch: Watcher | None = None) -> Advice:
         """Choose nodes to label next, and given labels to check.
@@ -142,7 +179,7 @@ class TableModel:
         """
         folder, metrics = Path(folder), self.metrics
         was_there = folder.exists()
-        _open(folder)
+        open_folder(folder)
         try:
             contents, described = self._parts()
             with locked(folder):
@@ -153,7 +190,7 @@ class TableModel:
         except BaseException:
             # Ctrl-C too: files without a description would look like somebody else's to the next save.
             if not (folder / MODEL).exists():
-                _remove_parts(folder, was_there)
+                remove_parts(folder, was_there)
             raise
 
     def write_into(self, folder: Path) -> None:
@@ -191,8 +228,8 @@ class TableModel:
             "graph.safetensors": tensor_bytes(problem.tensors()),
             # Models of one method, by older versions, have no other of that name.
             "heldout.safetensors": tensor_bytes(pack_held(self.held | {MIXTURE: mixture.held})),
-            "encoders.json": _json_bytes(problem.encoders_json()),
-            "ids.json": _json_bytes(problem.ids_json()),
+            "encoders.json": json_bytes(problem.encoders_json()),
+            "ids.json": json_bytes(problem.ids_json()),
         }
         described = {
             "format": formats.MODEL,
@@ -214,10 +251,10 @@ def load_model(folder: Path | str) -> TableModel:
     """
     folder = Path(folder)
     old = not (folder / MODEL).is_file() and (folder / CLASSIFIER).is_file()
-    described = old_classifier.describe(folder) if old else _describe(folder)
+    described = old_classifier.describe(folder) if old else describe_folder(folder)
     try:
-        parts = old_classifier.read(folder, described) if old else _read(folder, described)
-        return _assemble(described, *parts, metrics=_read_metrics(folder / METRICS))
+        parts = old_classifier.read(folder, described) if old else read_contents(folder, described)
+        return _assemble(described, *parts, metrics=read_metrics(folder / METRICS))
     except DAMAGED as error:
         if isinstance(error, RunError) or is_out_of_memory(error):
             raise
@@ -245,55 +282,3 @@ def _assemble(
         estimator=estimator,
         stored_metrics=metrics,
     )
-
-
-def _read_metrics(path: Path) -> FitMetrics | RunError | None:
-    """Read metrics.json if it is there; predictions do not need it, so an error is kept until somebody asks."""
-    try:
-        return read_file(FitMetrics, path, formats.METRICS) if path.exists() else None
-    except RunError as error:
-        return error
-
-
-def _describe(folder: Path) -> dict[str, Any]:
-    if not is_model(folder):
-        raise RunError(f"{folder} is not a model's folder: {describe_place(folder)}")
-    return read_description(folder / MODEL, formats.MODEL, "a model")
-
-
-def _read(folder: Path, described: dict[str, Any]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
-    """Read the parts of a model by name: tensors, and JSON values."""
-    parts = described.get(PARTS)
-    if described["format"] == 1:
-        # Files had fixed names, and only their checksums were stored.
-        sums = described.get("checksums")
-        known = sums if isinstance(sums, dict) else {}
-        parts = {Path(name).stem: {"file": name, "sha256": known.get(name)} for name in NEEDED}
-    contents = read_parts(folder, parts, NEEDED)
-    tensors = {Path(name).stem: parse_tensors(contents[name], folder / name) for name in TENSORS}
-    return tensors, {Path(name).stem: json.loads(contents[name]) for name in TEXTS}
-
-
-def _open(folder: Path) -> None:
-    """Make a folder to save into, unless it holds other files than those of a saved model."""
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    ours = is_description(folder / MODEL) or is_description(folder / CLASSIFIER)
-    own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
-    # Other programs call files so too. They are ours beside a description, or beside the lock of a killed save.
-    allowed = (MODEL, METRICS, *own) if ours else own if LOCK in names else ()
-    check_no_other_files(folder, allowed, "folder")
-    check_no_links(folder)
-    make_folder(folder)
-
-
-def _remove_parts(folder: Path, was_there: bool) -> None:
-    """Remove what a save without a description wrote; the folder was empty, or held such files before."""
-    for path in list(folder.iterdir()):
-        if is_part(path.name, NEEDED):
-            path.unlink()
-    if not was_there:
-        folder.rmdir()
-
-
-def _json_bytes(value: Any) -> bytes:
-    return (json.dumps(value, allow_nan=False) + "\n").encode()

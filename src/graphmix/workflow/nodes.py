@@ -14,9 +14,11 @@ from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
 from graphmix.tables.edges import EdgeTable, Matched, check_first_line, has_weights, match, read_edges
 from graphmix.tables.encoders import Encoders
+from graphmix.tables.files import read_table
 from graphmix.tables.ids import TEXT
 from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import NodeTable, read_nodes
+from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
@@ -65,17 +67,49 @@ class NodeProblem(Problem):
 
     @classmethod
     def read(
-        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+        cls,
+        nodes: Source,
+        edges: Source,
+        columns: Columns,
+        *,
+        ignore_unknown: bool = False,
+        stage: Stage,
+        tell: Tell = nothing,
     ) -> Self:
         """Read a table of nodes and a table of edges."""
         assert nodes is not None  # read_problem has checked
-        table = read_nodes(
-            nodes, id=columns.id, label=columns.label, split=columns.split, reading=columns.reading("nodes")
-        )
+        reading = columns.reading("nodes", tell)
+        table = read_nodes(nodes, id=columns.id, label=columns.label, split=columns.split, reading=reading)
         notes = check_labels(table.table, columns.label, table.labels)
-        edge_table = _read_edges(edges, columns)
+        return cls._join(table, edges, columns, notes, ignore_unknown, stage, tell)
+
+    @classmethod
+    def read_to_label(cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False) -> Self:
+        """Read tables that somebody is about to label: there may be no label at all, and no column of labels."""
+        assert nodes is not None  # the caller has checked
+        reading, label = columns.reading("nodes"), columns.label
+        there = label is not None and read_table(nodes, "nodes", reading).has(label)
+        found = columns if there else replace(columns, label=None)
+        table = read_nodes(nodes, id=columns.id, label=found.label, reading=reading)
+        problem = cls._join(table, edges, found, [], ignore_unknown, lambda stage: None)
+        return replace(problem, columns=replace(problem.columns, label=label), warnings=())
+
+    @classmethod
+    def _join(
+        cls,
+        table: NodeTable,
+        edges: Source,
+        columns: Columns,
+        notes: list[str],
+        ignore_unknown: bool,
+        stage: Stage,
+        tell: Tell = nothing,
+    ) -> Self:
+        """Join the edges to a table of nodes, whose cells are dropped once they are features."""
+        edge_table = _read_edges(edges, columns, tell)
         _check_first_line(edge_table, table.ids, columns)
         matched = match(table.ids, edge_table, ignore_unknown=ignore_unknown)
+        edge_table = edge_table.without_cells()
         if not matched.pairs.shape[1]:
             raise DataError(
                 f"no edge of {edge_table.table.name} joins two nodes of {table.table.name}, whose ids are read from "
@@ -84,9 +118,13 @@ class NodeProblem(Problem):
         notes = [id_role(table), edge_roles(edge_table), *unused_columns(edge_table, columns.no_weight), *notes]
         stage("encoding")
         encoded = encode(table.table, _roles(table, columns), columns)
-        graph, made, found = _build(table, edge_table, matched, encoded)
-        y = graph.y.numpy()
+        classes, y = number_classes(table.labels)
         split, unused = given_split(table.table.name, table.split, y)
+        warnings: tuple[str, ...] = ()
+        if columns.label is not None:
+            warnings = giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split))
+        table.drop_cells()
+        graph, made, found = _build(table, (classes, y), edge_table, matched, encoded)
         own = (table.id_column,)
         notes += [*alike_notes(table.ids), *heading_notes(own, _ID), *unused, *matched.notes, *found]
         return cls(
@@ -97,7 +135,7 @@ class NodeProblem(Problem):
             id_columns=dict.fromkeys(headings(own, _ID), table.id_kind),
             uses=(*encoded.uses, *edge_uses(edge_table)),
             notes=tuple(dict.fromkeys(notes)),
-            warnings=giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split)),
+            warnings=warnings,
             **made,
         )
 
@@ -182,8 +220,9 @@ class NodeProblem(Problem):
         if not fresh.all():
             notes.append(f"{int((~fresh).sum()):,} edges were there at training and stay as they were")
         if weights is not None:
-            rows = matched.kept[fresh]
-            added = np.ones(len(rows)) if table.weights is None else table.weights[rows] / (self.weight_scale or 1)
+            added = np.ones(int(fresh.sum()))
+            if table.weights is not None:
+                added = matched.of(table.weights)[fresh] / (self.weight_scale or 1)
             weights = np.concatenate([weights, added])
             if table.weights is None:
                 notes.append(f"{table.table.name} has no weights; its edges get the mean weight at training")
@@ -207,9 +246,9 @@ def refuse_known(table: NodeTable, ids: Sequence[str]) -> None:
             raise DataError(f"{known}; give only new nodes, or fit again")
 
 
-def _read_edges(edges: Source, columns: Columns) -> EdgeTable:
+def _read_edges(edges: Source, columns: Columns, tell: Tell = nothing) -> EdgeTable:
     named = {name: getattr(columns, name) for name in ("source", "target", "weight")}
-    return read_edges(edges, **named, weighted=not columns.no_weight, reading=columns.reading("edges"))
+    return read_edges(edges, **named, weighted=not columns.no_weight, reading=columns.reading("edges", tell))
 
 
 def _check_first_line(edges: EdgeTable, ids: Sequence[str], columns: Columns) -> None:
@@ -225,17 +264,25 @@ def _roles(table: NodeTable, columns: Columns) -> dict[str, str]:
 
 
 def _build(
-    table: NodeTable, edges: EdgeTable, matched: Matched, made: Features
+    table: NodeTable,
+    labels: tuple[tuple[str, ...], NDArray[np.int64]],
+    edges: EdgeTable,
+    matched: Matched,
+    made: Features,
 ) -> tuple[Graph, dict[str, Any], list[str]]:
-    """Build the graph; return it, what made its features and weights, by the names of the fields, and notes."""
-    classes, y = number_classes(table.labels)
+    """Build the graph; return it, what made its features and weights, by the names of the fields, and notes.
+
+    The labels are the names of the classes, and the class of every node, int64 `[nodes]`.
+    """
+    classes, y = labels
     weights, scale = _scale_weights(edges, matched)
     encoders, x, notes, structural = made.encoders, made.x, [], None
     if encoders is None:
         x = np.zeros((len(y), 1))
         notes.append("no column is a feature: features are made from each node's place in the graph (structural)")
     name = graph_name(table.table.name)
-    graph = Graph.build(x, matched.pairs, y, len(classes), name, classes, weights=weights, normalise=False)
+    count = max(len(classes), 1)  # tables that are to be labeled may have none yet
+    graph = Graph.build(x, matched.pairs, y, count, name, classes or None, weights=weights, normalise=False)
     if encoders is None:
         structural = Structural.fit(graph.edge_index.numpy(), len(y))
         graph = _place(structural, table.ids, graph)
@@ -257,7 +304,7 @@ def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float
     """Divide weights by their mean: a self-loop, whose weight is 1, then counts as much as a mean edge."""
     if edges.weights is None:
         return None, None
-    weights = edges.weights[matched.kept]
+    weights = matched.of(edges.weights)
     # In two steps: the sum of a million large weights may overflow.
     most = float(weights.max(initial=0.0))
     if not most > 0:
@@ -266,7 +313,7 @@ def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float
     return weights / scale, scale
 
 
-def _are_among(pairs: NDArray[np.int64], old: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
+def _are_among(pairs: NDArray[np.int32], old: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
     """Which pairs `[2, edges]` are among the old ones, in either direction: bool `[edges]`."""
-    keys, held = (both.min(axis=0) * nodes + both.max(axis=0) for both in (pairs, old))
+    keys, held = (both.min(axis=0).astype(np.int64) * nodes + both.max(axis=0) for both in (pairs, old))
     return np.isin(keys, held)

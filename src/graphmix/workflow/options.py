@@ -9,6 +9,7 @@ from typing import Any
 from graphmix.errors import ConfigError
 from graphmix.limits import USUAL, Limits
 from graphmix.models.registry import BACKBONES
+from graphmix.training.checkpoint_minutes import MINUTES, check_minutes
 from graphmix.training.config import AUTO
 from graphmix.training.methods import fit_methods, possible_in_fits
 
@@ -35,6 +36,8 @@ class FitOptions:
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
         device: where to train: "auto", "cpu", "cuda" or "cuda:1".
         limit: how large tables in files may be.
+        checkpoint_minutes: how long networks train before their state is stored in the model's folder again, for
+            `resume`; 0 stores every epoch.
     """
 
     methods: tuple[str, ...] = fit_methods()
@@ -49,6 +52,7 @@ class FitOptions:
     device: str = "auto"
     limit: Limits = USUAL
     time_limit: float | None = None
+    checkpoint_minutes: float = MINUTES
 
     def __post_init__(self) -> None:
         # The class is frozen, and repeats must not be tried twice.
@@ -56,6 +60,7 @@ class FitOptions:
         check_shares(target_accuracy=self.target_accuracy, coverage=self.coverage)
         if self.time_limit is not None and not 0 < self.time_limit < math.inf:
             raise ConfigError(f"`time_limit` must be a number of seconds above 0, not {self.time_limit}")
+        check_minutes(self.checkpoint_minutes)
 
     @property
     def metric(self) -> str:

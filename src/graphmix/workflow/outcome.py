@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from graphmix.data import Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.evaluation.heldout import HeldOut, held_out
 from graphmix.evaluation.selection import Chosen
+from graphmix.executors import LOCAL, Executor
 from graphmix.results.fit import MIXTURE
 from graphmix.workflow.candidates import Tried
 from graphmix.workflow.mixture import Mixture
@@ -64,6 +66,7 @@ def find_mixture(
     *,
     watch: Watcher | None = None,
     budget: Budget | None = None,
+    executor: Executor = LOCAL,
 ) -> Outcome:
     """Try the candidates, choose by held-out labels, and train what was chosen on all labels.
 
@@ -75,19 +78,20 @@ def find_mixture(
         folder: each candidate keeps its part in a folder of its own in it; None to keep nothing.
         watch: callbacks.
         budget: how long it may take.
+        executor: where candidates train.
 
     Raises:
         RunError: no candidate gave finite predictions in time.
     """
     watch, graph = watch or Watcher(), problem.graph
-    trials = try_all(plan, graph, split, folder, device=options.device, watch=watch, budget=budget)
+    training: dict[str, Any] = {"device": executor.device(options.device), "watch": watch, "executor": executor}
+    training["checkpoint_minutes"] = options.checkpoint_minutes
+    trials = try_all(plan, graph, split, folder, budget=budget, **training)
     watch.step("choosing the weights of the candidates")
     chosen = choose_members(trials.tried, graph, seed=plan[0].config.seed, balanced=options.balanced)
     # Validation nodes of a given split stay held out; folds have no further use.
     labeled = graph.y != UNKNOWN if problem.split is None else problem.split.train[0]
-    members = train_members(
-        trials.tried, chosen, graph, labeled, folder, device=options.device, watch=watch, steps=len(plan) + 1
-    )
+    members = train_members(trials.tried, chosen, graph, labeled, folder, steps=len(plan) + 1, **training)
     nodes = trials.tried[0].nodes
     held = {name: held_out(nodes, predicted, graph.y) for name, predicted in chosen.alone.items()}
     mixed = held_out(nodes, chosen.nested, graph.y)

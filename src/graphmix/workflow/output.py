@@ -12,11 +12,14 @@ import numpy as np
 
 from graphmix.distribution import importing
 from graphmix.errors import ConfigError
+from graphmix.notebook import html_table
 from graphmix.storage.files import write_bytes
 from graphmix.tables.ids import id_text
 from graphmix.text import counted
 from graphmix.workflow.formulas import count_formulas, escape
 
+# Rows in a notebook.
+_SHOWN = 10
 ENDINGS = (".csv", ".tsv", ".parquet")
 
 
@@ -35,11 +38,16 @@ class OutputTable:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
 
+    def _repr_html_(self) -> str:
+        shown = min(len(self), _SHOWN)
+        rows = zip(*(values[:shown] for values in self.columns.values()), strict=True)
+        return html_table(f"{len(self):,} rows", list(self.columns), rows, len(self) - shown)
+
     def to_arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`."""
         import pyarrow as pa
 
-        return pa.table({name: _array(values) for name, values in self.columns.items()})
+        return pa.table({name: column_array(values) for name, values in self.columns.items()})
 
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`.
@@ -75,26 +83,30 @@ class OutputTable:
 
     def content(self, path: Path, *, escape_formulas: bool = False) -> bytes:
         """Return what `write` would write to a file."""
-        ending = path.suffix.lower()
-        if ending != ".parquet":
-            return self._delimited("\t" if ending == ".tsv" else ",", escape if escape_formulas else str)
+        if path.suffix.lower() != ".parquet":
+            return delimited(self, path, escape_formulas=escape_formulas)
         import pyarrow.parquet as pq
 
         sink = io.BytesIO()
         pq.write_table(self.to_arrow(), sink)
         return sink.getvalue()
 
-    def _delimited(self, separator: str, shown: Callable[[str], str]) -> bytes:
-        rows: list[str] = []
-        # The writer only quotes the line ends it writes itself, so it must write both \r and \n.
-        writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
-        writer.writerow(map(shown, self.columns))
-        cells = (_cells(values, name in self.keys, shown) for name, values in self.columns.items())
-        # Not writerows: it would keep every other thread waiting, and with it the line that shows that work goes on.
-        for row in zip(*cells, strict=True):
-            writer.writerow(row)
-        end = writer.dialect.lineterminator
-        return "".join(f"{row.removesuffix(end)}\n" for row in rows).encode("utf-8", "replace")
+
+def delimited(table: OutputTable, path: Path, *, escape_formulas: bool = False, header: bool = True) -> bytes:
+    """Return the rows of a table as CSV, or as TSV if a file's name ends so."""
+    shown = escape if escape_formulas else str
+    rows: list[str] = []
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    # The writer only quotes the line ends it writes itself, so it must write both \r and \n.
+    writer = csv.writer(SimpleNamespace(write=rows.append), delimiter=separator, lineterminator="\r\n")
+    if header:
+        writer.writerow(map(shown, table.columns))
+    cells = (_cells(values, name in table.keys, shown) for name, values in table.columns.items())
+    # Not writerows: it would keep every other thread waiting, and with it the line that shows that work goes on.
+    for row in zip(*cells, strict=True):
+        writer.writerow(row)
+    end = writer.dialect.lineterminator
+    return "".join(f"{row.removesuffix(end)}\n" for row in rows).encode("utf-8", "replace")
 
 
 def check_ending(path: Path) -> None:
@@ -107,7 +119,11 @@ def formula_notes(path: Path | str, *tables: OutputTable, escape_formulas: bool 
     """Note how many cells of tables a spreadsheet would run, if they are written to text files as they are."""
     if escape_formulas or Path(path).suffix.lower() == ".parquet":
         return []
-    cells = sum(count_formulas([list(table.columns), *table.columns.values()]) for table in tables)
+    return said_of_formulas(sum(count_formulas([list(table.columns), *table.columns.values()]) for table in tables))
+
+
+def said_of_formulas(cells: int) -> list[str]:
+    """Note how many cells a spreadsheet would run, if there are any."""
     if not cells:
         return []
     begin = counted(cells, "cell begins", "cells begin")
@@ -122,7 +138,7 @@ def _cells(values: list[Any], is_key: bool, shown: Callable[[str], str]) -> list
     return [shown(value) if isinstance(value, str) else value for value in values]
 
 
-def _array(values: list[Any]) -> Any:
+def column_array(values: list[Any]) -> Any:
     """Return a column as a pyarrow array, integers of any size as integers or as decimals without a fraction."""
     import pyarrow as pa
 

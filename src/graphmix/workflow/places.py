@@ -1,7 +1,9 @@
 """Where tables of results may be written: checked before anything slow begins, and without importing torch."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphmix.errors import RunError
 from graphmix.files import check_output
@@ -9,10 +11,15 @@ from graphmix.results.json_text import load
 from graphmix.storage.files import write_bytes
 from graphmix.storage.folders import CONFIG, PAGE, PREDICTIONS
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.output import OutputTable, check_ending
+from graphmix.workflow.output import check_ending
+
+if TYPE_CHECKING:
+    from graphmix.workflow.pieces import PredictionPieces
 
 # What a fit notes in its config.json about where its predictions go.
 NOTED = "predictions"
+# And about the files of its tables.
+FILES = "files"
 
 
 def check_table(
@@ -58,18 +65,24 @@ def check_predictions(
     )
 
 
-def write_predictions(table: OutputTable, path: Path, options: FitOptions) -> None:
+def write_predictions(pieces: "PredictionPieces", path: Path, options: FitOptions) -> None:
     """Write the predictions of a fit; a file that appeared at their place since the fit began is not replaced.
 
     Raises:
         RunError: the file holds something other than these predictions, or cannot be written.
     """
-    content = table.content(path, escape_formulas=options.escape_formulas)
-    if options.predictions is not None and not options.force and path.exists() and path.read_bytes() != content:
+    content = partial(pieces.content, path, escape_formulas=options.escape_formulas)
+    if options.predictions is not None and not options.force and path.exists() and not _holds(path, content()):
         raise RunError(
             f"{path} holds something else than the predictions of this fit; move it, or use `force` to replace it"
         )
-    write_bytes(path, content)
+    write_bytes(path, content())
+
+
+def _holds(path: Path, content: Iterable[bytes]) -> bool:
+    """Whether a file holds exactly some bytes, which come in pieces."""
+    with path.open("rb") as stream:
+        return all(stream.read(len(piece)) == piece for piece in content) and not stream.read(1)
 
 
 def model_files(folder: Path) -> list[Path]:

@@ -9,14 +9,16 @@ import torch
 from graphmix.data import Graph
 from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError
+from graphmix.models.registry import NETWORKS
 from graphmix.results.names import method_title
 from graphmix.sparse import SparseMatrix
-from graphmix.training.config import AUTO, Config
-from graphmix.training.devices import fitting, fitting_note
+from graphmix.training.config import AUTO, HYPERPARAMETERS, Config
+from graphmix.training.devices import choose_device, fitting, fitting_note
 from graphmix.training.expectations import few_epochs
 from graphmix.training.method import FCN
 from graphmix.training.methods import METHODS, STEADY
 from graphmix.training.paper import SETTINGS
+from graphmix.training.parts import lists_edges
 from graphmix.training.task import check_edge_weights
 
 # The networks among which held-out labels choose, by the weights that they give them. Plain training has one: in the
@@ -31,6 +33,10 @@ _MANY_ENTRIES = 1_000_000
 _MANY_NODES = 20_000
 _VERY_MANY_NODES = 100_000
 _EPOCHS, _FEWEST_EPOCHS = 400, 100
+# With more entries of the propagation matrix, a step on the whole graph takes seconds on a CPU, and there are
+# mini-batches: of a graph with a million nodes and ten million edges, a step has about 25,000 nodes.
+MANY_PROPAGATED = 2**23
+_PARTS = {"batch_nodes": 1024, "batch_fanout": 5}
 # Up to this many classes a few hidden units are enough.
 _FEW_CLASSES = 8
 # With more features, dropping them makes no difference that the study saw, and takes most of the time of a step. With
@@ -41,6 +47,8 @@ _NARROW = {"input_dropout": 0.2, "learning_rate": 0.005, "weight_decay": 5e-3}
 # The paper's GraphMix learns for 2,000 epochs before its targets are as good as they get.
 PUBLISHED = "graphmix"
 SELF_TRAINING = "self-training"
+# What all candidates of a fit have in common.
+_OF_ALL = ("trials", "seed")
 _GENTLE = ("temperature", "perturbations", "target_confidence", "target_alignment", "target_every")
 _PUBLISHED = {"epochs": 2000, "hidden": 16, "hidden_dropout": 0.0}
 # Its targets are means over passes that only the dropout of the input makes differ.
@@ -74,7 +82,13 @@ class Candidate:
         return {"method": self.method, "config": self.config.to_dict()}
 
 
-def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any]) -> tuple[Candidate, ...]:
+def make_plan(
+    graph: Graph,
+    methods: Sequence[str],
+    settings: Mapping[str, Any],
+    tuned: Mapping[str, Any] | None = None,
+    device: str = "auto",
+) -> tuple[Candidate, ...]:
     """Return the candidates of a fit, in the order in which they are tried.
 
     Methods that train a network on the graph are tried with `gpr` and with `sage`, unless `settings` name a network.
@@ -85,6 +99,9 @@ def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any])
         graph: the graph.
         methods: the methods, in order.
         settings: hyperparameters that the user gave; None for those to be chosen.
+        tuned: hyperparameters of the method that they name, by default steady GraphMix, which is tried with them alone;
+            `settings` win.
+        device: where to train. On a CPU, networks train on parts of a very large graph.
 
     Raises:
         ConfigError: a hyperparameter is invalid, or the network does not use the graph's edge weights.
@@ -95,15 +112,38 @@ def make_plan(graph: Graph, methods: Sequence[str], settings: Mapping[str, Any])
     asked = given.pop("backbone", AUTO)
     first = AUTO_BACKBONES[0] if asked == AUTO else asked
     planned = []
-    for method in methods:
+    found = _tuned_candidate(graph, settings, tuned) if tuned else None
+    for method in dict.fromkeys((*methods, *(() if found is None else (found.method,)))):
+        if found is not None and method == found.method:
+            planned.append(found)
+            continue
         several = asked == AUTO and len(methods) > 1 and METHODS[method].trains_gnn
         tried = [each for each in _NETWORKS.get(method, AUTO_BACKBONES) if each not in left_out]
         for backbone in tried if several else (first,):
-            planned.append(Candidate(method, usual_config(graph, method, backbone=backbone, **given)))
+            own = _parts_of(graph, method, backbone, device) | given
+            planned.append(Candidate(method, usual_config(graph, method, backbone=backbone, **own)))
     for candidate in planned:
         if not METHODS[candidate.method].baseline:
             check_edge_weights(graph, candidate.config)
     return tuple(planned)
+
+
+def _parts_of(graph: Graph, method: str, backbone: str, device: str) -> dict[str, Any]:
+    """Return the hyperparameters of mini-batches for a graph whose steps would take long; empty if there are none."""
+    if graph.num_propagated <= MANY_PROPAGATED or choose_device(device).type != "cpu" or not lists_edges(graph):
+        return {}
+    whole = METHODS[method].baseline or METHODS[method].rule is not None
+    return {} if whole or backbone not in NETWORKS or NETWORKS[backbone].needs_whole else _PARTS
+
+
+def _tuned_candidate(graph: Graph, settings: Mapping[str, Any], tuned: Mapping[str, Any]) -> Candidate:
+    """Return the method that was tuned. The folds and the seeds are those of all candidates."""
+    chosen = {name: value for name, value in tuned.items() if name not in ("method", *_OF_ALL)}
+    given = {
+        name: value for name, value in settings.items() if value is not None and (name, value) != ("backbone", AUTO)
+    }
+    method = tuned.get("method", STEADY)
+    return Candidate(method, usual_config(graph, method, **chosen | given))
 
 
 def usual_config(graph: Graph, method: str, **given: Any) -> Config:
@@ -128,7 +168,8 @@ def usual_config(graph: Graph, method: str, **given: Any) -> Config:
         **SETTINGS.get((None, backbone), {}),
         "backbone": backbone,
     }
-    chosen["epochs"] = max(_FEWEST_EPOCHS, min(chosen["epochs"], chosen["epochs"] * _MANY_NODES // graph.num_nodes))
+    if not given.get("batch_nodes"):
+        chosen["epochs"] = max(_FEWEST_EPOCHS, min(chosen["epochs"], chosen["epochs"] * _MANY_NODES // graph.num_nodes))
     if not network.baseline:
         chosen |= {"method": method, **method_defaults(method, graph, given)}
     return Config(**(chosen | {name: value for name, value in given.items() if value is not None}))
@@ -159,8 +200,22 @@ def epoch_notes(candidates: Sequence[Candidate]) -> list[str]:
 def in_memory(
     candidates: Sequence[Candidate], graph: Graph, device: torch.device
 ) -> tuple[tuple[Candidate, ...], list[str]]:
-    """Return candidates that train in mini-batches where the whole graph does not fit into memory, and say so."""
+    """Return candidates that train in mini-batches where the whole graph does not fit into memory.
+
+    The second result is a note on mini-batches, if there are any.
+    """
     fits = tuple(replace(each, config=fitting(graph, each.config, device)) for each in candidates)
     pairs = zip(candidates, fits, strict=True)
     large = [old for old, new in pairs if old.config is not new.config and not METHODS[old.method].baseline]
-    return fits, [fitting_note(graph, old.config, device) for old in large[:1]]
+    if large:
+        return fits, [fitting_note(graph, large[0].config, device)]
+    networks = [each.config for each in fits if not METHODS[each.method].baseline]
+    parts = [config for config in networks if config.batch_nodes]
+    if not parts and any(config.batch_fanout != HYPERPARAMETERS["batch_fanout"].default for config in networks):
+        return fits, ["`batch_fanout` has no effect with full batches; give `batch_nodes`"]
+    return fits, [_part_note(config) for config in parts[:1]]
+
+
+def _part_note(config: Config) -> str:
+    drawn = f"{config.batch_nodes:,} nodes and {config.batch_fanout:,} neighbours of each, in two hops"
+    return f"networks train in mini-batches: a step draws {drawn} (`batch_nodes`, `batch_fanout`)"

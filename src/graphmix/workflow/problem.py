@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,7 @@ from graphmix.errors import DataError
 from graphmix.results.columns import ColumnUse
 from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
+from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.stored import is_text, text
 from graphmix.text import counted, visible
 from graphmix.workflow.columns import Columns
@@ -86,7 +87,7 @@ class Problem(ABC):
 
     graph: Graph
     split: Split | None
-    ids: list[str]
+    ids: Sequence[str]
     columns: Columns = field(default_factory=Columns)
     id_columns: Mapping[str, str]
     uses: tuple[ColumnUse, ...] = ()
@@ -96,7 +97,14 @@ class Problem(ABC):
     @classmethod
     @abstractmethod
     def read(
-        cls, nodes: Source, edges: Source, columns: Columns, *, ignore_unknown: bool = False, stage: Stage
+        cls,
+        nodes: Source,
+        edges: Source,
+        columns: Columns,
+        *,
+        ignore_unknown: bool = False,
+        stage: Stage,
+        tell: Tell = nothing,
     ) -> Self:
         """Read the problem from tables; see `graphmix.workflow.problems.read_problem`."""
 
@@ -146,7 +154,7 @@ class Problem(ABC):
 
     def ids_json(self) -> dict[str, Any]:
         """Return the ids, as JSON values."""
-        return {"ids": self.ids}
+        return {"ids": list(self.ids)}
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the graph and the given split as tensors by name."""

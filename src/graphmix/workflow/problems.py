@@ -4,6 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
+from graphmix.tables.reading import Tell, nothing
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.links import LinkProblem
 from graphmix.workflow.nodes import NodeProblem
@@ -19,6 +20,7 @@ def read_problem(
     *,
     ignore_unknown: bool = False,
     stage: Stage = lambda name: None,
+    tell: Tell = nothing,
 ) -> Problem:
     """Read tables and build a graph.
 
@@ -28,6 +30,7 @@ def read_problem(
         columns: which column means what.
         ignore_unknown: whether to leave out edges to nodes that the table of nodes lacks, instead of raising an error.
         stage: called with "reading" and "encoding" as they begin.
+        tell: called with what is done with how many rows so far.
 
     Raises:
         DataError: a table is invalid; the message names the table and the line, column or node.
@@ -35,7 +38,7 @@ def read_problem(
     stage("reading")
     columns.check_task(nodes is not None)
     kind = PROBLEMS["nodes" if columns.link_label is None else "links"]
-    return kind.read(nodes, edges, columns, ignore_unknown=ignore_unknown, stage=stage)
+    return kind.read(nodes, edges, columns, ignore_unknown=ignore_unknown, stage=stage, tell=tell)
 
 
 def stored_problem(described: Any, tensors: dict[str, Tensor], encoders: Any, ids: Any) -> Problem:

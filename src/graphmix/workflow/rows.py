@@ -23,7 +23,7 @@ class RowIds:
         kind: their type; see `Ids`.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     kind: str = TEXT
 
     @property

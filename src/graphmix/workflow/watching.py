@@ -12,6 +12,12 @@ class Watcher:
     def stage(self, name: str) -> None:
         """A stage begins: "reading", "encoding", "training" or "writing"; of advice "choosing" or "holding out"."""
 
+    def expected(self, what: str) -> None:
+        """The tables are large; `what` says what reading them takes: memory, time, and room on the disk."""
+
+    def rows(self, what: str, rows: int) -> None:
+        """So many rows of a table are done so far; `what` is done with them."""
+
     def understood(self, problem: Problem, survey: Survey) -> None:
         """The tables are read, and training has not begun."""
 

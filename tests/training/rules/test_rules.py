@@ -13,6 +13,7 @@ from graphmix.training.config import HYPERPARAMETERS
 from graphmix.training.expectations import unused_settings
 from graphmix.training.methods import METHODS
 from graphmix.training.rule_papers import RULES
+from graphmix.training.rules import bvat, graphsgan
 from graphmix.training.settings import RULE
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -26,6 +27,13 @@ VARIANTS = {
     "bvat, sampled": {"method": "bvat", "bvat_form": "sampled"},
 }
 CASES = {name: {"method": name} for name in RULED} | VARIANTS
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """Several steps in an epoch are as good as many."""
+    monkeypatch.setattr(graphsgan, "STEPS", 2)
+    monkeypatch.setattr(bvat, "STEPS", 2)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -22,7 +22,7 @@ from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.adam import Adam, Optimizer, weight_groups
 from graphmix.training.config import Config
 from graphmix.training.rmsprop import RMSprop
-from graphmix.training.rules.rule import Rule, descend, require_one_product
+from graphmix.training.rules.rule import Rule, descend, optimizer_states, require_one_product
 from graphmix.training.task import Task
 
 PRETRAIN, DRAW, TRAIN_P, TEACH, TRAIN_Q = range(5)
@@ -83,6 +83,11 @@ class GMNN(Rule):
         if place // length % 2 == 0:
             return DRAW if first else TRAIN_P
         return TEACH if first else TRAIN_Q
+
+    def state(self) -> dict[str, Tensor]:
+        """The second network, both optimisers, what was drawn, and the targets."""
+        second = {f"second.{name}": weight for name, weight in self.second.weights.items()}
+        return second | optimizer_states(self._optimizers) | {"drawn": self.drawn, "targets": self.targets}
 
     def update(self, phase: int, epoch: int | Tensor, optimizer: Optimizer) -> Tensor:
         """Prepare the data of a turn if it begins, and train one of the networks."""

@@ -21,7 +21,7 @@ from graphmix.models.sgan import SGAN, inputs, times, unit
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.adam import Adam, Optimizer, group
 from graphmix.training.config import Config
-from graphmix.training.rules.rule import Rule, descend
+from graphmix.training.rules.rule import Rule, descend, optimizer_states
 from graphmix.training.task import Picks, Task
 
 STEPS, BATCH, SEEDS = 10, 64, 200
@@ -39,6 +39,11 @@ class GraphSGAN(Rule):
         self._inputs = task.graph.derived(inputs)
         self.generator = Generator(streams.copies(0, 1), config.hidden, self._inputs.shape[1])
         self._optimizers = [_adam(each, config) for each in (list(model.parameters()), self.generator.parameters())]
+
+    def state(self) -> dict[str, Tensor]:
+        """The generator and both optimisers."""
+        made = {f"generator.{place}": weight for place, weight in enumerate(self.generator.parameters())}
+        return made | optimizer_states(self._optimizers)
 
     def update(self, phase: int, epoch: int | Tensor, optimizer: Optimizer) -> Tensor:
         """Train both several times, in turn; return the classifier's mean loss `[trials]`."""

@@ -2,6 +2,7 @@
 
 import abc
 import importlib
+from collections.abc import Sequence
 from typing import ClassVar
 
 from torch import Tensor
@@ -46,6 +47,10 @@ class Rule(abc.ABC):
     def loss(self, phase: int, epoch: int | Tensor) -> Tensor:
         """The loss that each trial minimises in a step: `[trials]`; the epoch determines its random numbers."""
 
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that steps change, by name, besides the network that predicts; they stay in place."""
+        return {}
+
     def update(self, phase: int, epoch: int | Tensor, optimizer: Optimizer) -> Tensor:
         """Do a step: update the weights once, and return each trial's loss `[trials]`."""
         loss = self.loss(phase, epoch)
@@ -68,6 +73,15 @@ def descend(optimizer: Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad()
     loss.sum().backward()
     optimizer.step()
+
+
+def optimizer_states(optimizers: Sequence[Optimizer]) -> dict[str, Tensor]:
+    """All tensors of several optimisers, by name; they stay in place."""
+    return {
+        f"optimizer.{place}.{name}": tensor
+        for place, each in enumerate(optimizers)
+        for name, tensor in each.state().items()
+    }
 
 
 def make_rule(model: Backbone, task: Task, config: Config, streams: Streams) -> Rule | None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from graphmix import Config, fit, synthetic
+from graphmix.executors import check_stop, side_by_side
 from graphmix.sparse import SparseMatrix
-from graphmix.training.parallel import check_stop, side_by_side
 
 
 @pytest.fixture

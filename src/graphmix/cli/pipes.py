@@ -1,0 +1,60 @@
+"""Standard input as a file, and standard output as a place for a table: `-` on the command line."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphmix.cli.screen import announce
+from graphmix.errors import ConfigError
+
+DASH = Path("-")
+# What a table of predictions is on standard output.
+AS_CSV = Path("standard output.csv")
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+_BEGINNING = 4096
+
+
+@contextmanager
+def standard_input(*paths: Path | None) -> Iterator[list[Path | None]]:
+    """Yield paths, with a temporary file in the place of `-` that holds what standard input gives.
+
+    Tables are read more than once, which a pipe cannot be.
+
+    Raises:
+        ConfigError: more than one path is `-`, or standard input is closed.
+    """
+    if paths.count(DASH) > 1:
+        raise ConfigError("standard input, -, can be only one of the tables")
+    if DASH not in paths:
+        yield list(paths)
+        return
+    if sys.stdin is None or sys.stdin.closed:
+        raise ConfigError("standard input is closed; give the name of a file instead of -")
+    with tempfile.TemporaryDirectory() as folder:
+        announce("reading standard input")
+        held = _copy(Path(folder))
+        yield [held if path == DASH else path for path in paths]
+
+
+def write_output(content: bytes) -> None:
+    """Write bytes to standard output."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _copy(folder: Path) -> Path:
+    """Copy standard input into a file whose name says what it is: tab- or comma-separated text, gzip or Parquet."""
+    stream = sys.stdin.buffer
+    beginning = stream.read(_BEGINNING)
+    line = beginning.split(b"\n", 1)[0]
+    text = ".tsv" if b"\t" in line and b"," not in line else ".csv"
+    ending = ".parquet" if beginning.startswith(_PARQUET) else f"{text}.gz" if beginning.startswith(_GZIP) else text
+    path = folder / f"standard input{ending}"
+    with path.open("wb") as file:
+        file.write(beginning)
+        shutil.copyfileobj(stream, file)
+    return path

@@ -1,0 +1,229 @@
+"""The page's server: Starlette behind the guard, on a port of the loopback interface."""
+
+import json
+import secrets
+import socket
+from collections.abc import Callable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from graphmix.distribution import importing
+from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
+from graphmix.labeling import cards
+from graphmix.labeling.guard import App, Guard
+from graphmix.labeling.session import MODES, Session
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+WHAT = "graphmix label"
+HOST = "127.0.0.1"
+_TOKEN_BYTES = 32
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+# The page's files, by their addresses: the package that holds each.
+FILES = {
+    "": ("graphmix.labeling", "page/index.html"),
+    "label.css": ("graphmix.labeling", "page/label.css"),
+    "label.js": ("graphmix.labeling", "page/label.js"),
+    "views.js": ("graphmix.labeling", "page/views.js"),
+    "charts.js": ("graphmix.labeling", "page/charts.js"),
+    "icon.svg": ("graphmix.labeling", "page/icon.svg"),
+    "style.css": ("graphmix.report", "style.css"),
+    "theme.js": ("graphmix.report", "theme.js"),
+}
+# Why a node is predicted as it is, for "Why this prediction" on the page: from its id to `words`, sentences, and a
+# table of texts, `head` and `rows`.
+Explain = Callable[[str], dict[str, Any]]
+
+
+class Api:
+    """What the page asks for. Every method gets the request's arguments and returns JSON values."""
+
+    def __init__(self, session: Session, explain: Explain | None = None) -> None:
+        self.session, self.explain = session, explain
+
+    def get_state(self, asked: dict[str, Any]) -> Any:
+        """Return the state of the session."""
+        return cards.state(self.session) | {"explains": self.explain is not None}
+
+    def get_next(self, asked: dict[str, Any]) -> Any:
+        """Return the next node to ask about."""
+        return self._next(asked.get("mode", MODES[0]))
+
+    def get_node(self, asked: dict[str, Any]) -> Any:
+        """Return a node."""
+        return cards.card(self.session, _number(asked, "node"))
+
+    def get_find(self, asked: dict[str, Any]) -> Any:
+        """Search."""
+        return cards.find(self.session, str(asked.get("text", "")))
+
+    def get_list(self, asked: dict[str, Any]) -> Any:
+        """List nodes."""
+        order, which = str(asked.get("order", "unsure")), str(asked.get("which", "unlabeled"))
+        return cards.listed(self.session, order, which, str(asked.get("class", "")), _number(asked, "page"))
+
+    def get_map(self, asked: dict[str, Any]) -> Any:
+        """Return the map; the first time, begin to draw it."""
+        if self.session.map is None:
+            self.session.draw_map()
+        return cards.drawn(self.session)
+
+    def get_explain(self, asked: dict[str, Any]) -> Any:
+        """Return why a node is predicted as it is."""
+        if self.explain is None:
+            raise DataError("there are no explanations here")
+        return self.explain(self.session.id_of(_number(asked, "node")))
+
+    def post_answer(self, asked: dict[str, Any]) -> Any:
+        """Store an answer, and return what is next."""
+        act, key, mode = str(asked.get("act")), asked.get("key", ""), asked.get("mode", MODES[0])
+        self.session.answer(_number(asked, "node"), act, asked.get("label"), key)
+        return {"state": self.get_state({}), "next": self._next(mode)}
+
+    def post_undo(self, asked: dict[str, Any]) -> Any:
+        """Take the last answer back, and return its node."""
+        node = self.session.undo(asked.get("key", ""))
+        return {
+            "state": self.get_state({}),
+            "next": self._next(MODES[0]) if node is None else cards.card(self.session, node),
+        }
+
+    def post_retrain(self, asked: dict[str, Any]) -> Any:
+        """Train now."""
+        return {"began": self.session.retrain(), "state": self.get_state({})}
+
+    def post_redraw(self, asked: dict[str, Any]) -> Any:
+        """Draw the map again."""
+        began = self.session.draw_map(again=True)
+        if began:
+            self.session.map = None
+        return {"began": began}
+
+    def post_write(self, asked: dict[str, Any]) -> Any:
+        """Write the labeled table."""
+        return {"path": str(self.session.write_table())}
+
+    def _next(self, mode: str) -> Any:
+        if mode not in MODES:
+            raise DataError(f"there is no mode {mode!r}")
+        found = self.session.next(mode)
+        return None if found is None else cards.card(self.session, *found)
+
+
+def _number(asked: dict[str, Any], name: str) -> int:
+    value = asked.get(name, 0)
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise DataError(f"`{name}` must be a number")
+
+
+def make_app(api: Api) -> App:
+    """Return the application, without its guard."""
+    with importing(WHAT, "label"):
+        from starlette.applications import Starlette
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import JSONResponse, Response
+        from starlette.routing import Route
+
+    async def file(request: "Request") -> "Response":
+        name = request.path_params["name"]
+        if name not in FILES:
+            return Response("there is no such file", 404)
+        package, path = FILES[name]
+        found = files(package).joinpath(path)
+        return Response(found.read_bytes(), media_type=_TYPES["." + path.rpartition(".")[2]])
+
+    async def table(request: "Request") -> "Response":
+        content = await run_in_threadpool(api.session.table)
+        name = api.session.table_path.name
+        return Response(content, media_type="application/octet-stream", headers=_attachment(name))
+
+    async def call(request: "Request") -> "Response":
+        method = getattr(api, f"{request.method.lower()}_{request.path_params['what']}", None)
+        if method is None:
+            return JSONResponse({"error": "there is no such request"}, 404)
+        try:
+            asked = dict(request.query_params) if request.method == "GET" else _object(await request.body())
+            return JSONResponse(await run_in_threadpool(method, asked))
+        except DataError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except GraphMixError as error:
+            return JSONResponse({"error": str(error)}, 500)
+
+    return Starlette(
+        routes=[
+            Route("/api/{what}", call, methods=["GET", "POST"]),
+            Route("/table", table),
+            Route("/{name:path}", file),
+        ]
+    )
+
+
+def _attachment(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise DataError("the answer is not JSON") from error
+    if not isinstance(value, dict):
+        raise DataError("the answer is not a JSON object")
+    return value
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback interface; port 0 takes any that is free.
+
+    Raises:
+        ConfigError: the port is taken, or may not be used.
+    """
+    # With the protocol by name: asyncio sends small packets at once only then, and others wait 40 ms.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        # After a kill the old port is held for a minute otherwise.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen(64)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        why = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"`port` {port} cannot be used: {why}; choose another, or leave it out") from error
+    return listening
+
+
+def serve(session: Session, listening: socket.socket, token: str, explain: Explain | None = None) -> None:
+    """Serve the page until the process is interrupted."""
+    with importing(WHAT, "label"):
+        import uvicorn
+    app = Guard(make_app(Api(session, explain)), token, listening.getsockname()[1])
+    config = uvicorn.Config(
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=2,
+        limit_concurrency=64,
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[listening])
+    if not server.started:
+        raise RunError("the page's server did not start")
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def address(listening: socket.socket, token: str) -> str:
+    """Return the address of the page."""
+    return f"http://{HOST}:{listening.getsockname()[1]}/{token}/"

@@ -1,0 +1,36 @@
+"""What becomes of the directions of edges, of loops and of repeats, in a graph that has none of them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphmix.text import counted
+
+_LOOP = -1
+
+
+def direction_notes(pairs: NDArray[np.int32], nodes: int) -> list[str]:
+    """Say what happens to edges `[2, kept]` in a graph without directions, loops and repeated edges."""
+    keys = pairs.min(axis=0).astype(np.int64)
+    keys *= nodes
+    keys += pairs.max(axis=0)
+    keys *= 2
+    # The last bit is the direction, so the two directions of an edge are neighbours once sorted.
+    keys += pairs[0] > pairs[1]
+    keys[pairs[0] == pairs[1]] = _LOOP
+    keys.sort()
+    loops = int(np.searchsorted(keys, 0))
+    keys = keys[loops:]
+    ways = _count_different(keys)
+    repeats = len(keys) - ways
+    keys >>= 1
+    edges = _count_different(keys)
+    # An edge has one direction or two.
+    single = 2 * edges - ways
+    notes = [f"{counted(loops, 'edge')} from a node to itself dropped"] if loops else []
+    notes += [f"{counted(repeats, 'repeated edge')} merged"] if repeats else []
+    notes += [f"{counted(single, 'edge')} without a reverse, used in both directions"] if single else []
+    return notes
+
+
+def _count_different(increasing: NDArray[np.int64]) -> int:
+    return int(np.count_nonzero(increasing[1:] != increasing[:-1])) + (len(increasing) > 0)

@@ -1,0 +1,12 @@
+"""How often a run stores where it is. Importing this does not import torch."""
+
+from graphmix.errors import ConfigError
+
+# How long a run trains between two checkpoints, unless somebody chooses otherwise.
+MINUTES = 5.0
+
+
+def check_minutes(minutes: float) -> None:
+    """Raise ConfigError unless a number of minutes is 0 or more."""
+    if not minutes >= 0:
+        raise ConfigError(f"`checkpoint_minutes` must be at least 0, not {minutes}")

@@ -1,0 +1,133 @@
+"""graphmix label as a command: what it refuses, what it writes, and that a kill loses nothing."""
+
+import signal
+import sys
+import urllib.error
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import graphmix, refused
+from graphmix.errors import DataError
+from graphmix.labeling.begin import begin_with_model, own_model, read_matter, store
+from graphmix.labeling.rounds import look
+from graphmix.limits import Limits
+from graphmix.storage.folders import make_folder
+from graphmix.workflow.columns import Columns
+from graphmix.workflow.model import load_model
+from served_page import Served
+from small_tables import fit_tables, rows, write_edges, write_nodes
+
+CLASSES = "AI,DB,ML"
+
+
+@pytest.fixture
+def tables(tmp_path):
+    write_nodes(tmp_path / "nodes.csv", [{**row, "topic": ""} for row in rows()])
+    write_edges(tmp_path / "edges.csv")
+    return ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--out", "out"]
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ([], ["--out"]),
+        (["model", "--out", "out"], ["--out"]),
+        (["nowhere"], ["nowhere", "there is no such folder"]),
+        (["--out", "out"], ["--nodes", "--edges", "--label"]),
+        (["--nodes", "no.csv", "--edges", "edges.csv", "--label", "topic", "--out", "out"], ["no.csv"]),
+        (["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--out", "out"], ["--classes"]),
+        (["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "tipoc", "--out", "out"], ["tipoc", "--classes"]),
+        (["--every", "0", "out"], ["--every"]),
+        (["--time-limit", "soon", "out"], ["--time-limit"]),
+        (["--target-accuracy", "2", "out"], ["--target-accuracy"]),
+        (
+            ["--classes", "NA", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--out", "out"],
+            ["NA"],
+        ),
+        (["out", "--write", "labels.csv"], ["out"]),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(tmp_path, tables, options, parts):
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused(graphmix("label", *options, "--no-browser", cwd=tmp_path), *parts)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_folder_of_something_else_and_a_port_that_is_taken(tmp_path, tables):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    refused(graphmix("label", *tables, "--classes", CLASSES, "--no-browser", cwd=tmp_path), "thesis.txt")
+    tables[-1] = "other"
+    refused(graphmix("label", *tables, "--classes", CLASSES, "--port", "99999", "--no-browser", cwd=tmp_path), "--port")
+
+
+def test_without_the_extra_the_sentence_names_it(tmp_path, tables, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    refused(graphmix("label", *tables, "--classes", CLASSES, cwd=tmp_path), "graphmix-learn[label]")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_of_links_or_with_a_split_is_refused(tmp_path):
+    split = [{**row, "part": ("train", "val", "test")[place // 2 % 3]} for place, row in enumerate(rows())]
+    nodes, edges = write_nodes(tmp_path / "nodes.csv", split), write_edges(tmp_path / "edges.csv")
+    fit_tables(tmp_path, nodes, edges, columns=Columns(label="topic", split="part"), methods=("label-propagation",))
+    refused(graphmix("label", "model", "--no-browser", cwd=tmp_path), "split")
+    assert not (tmp_path / "model" / "labels").exists()
+
+
+def test_killed_in_the_middle_and_reopened_nothing_is_lost(tmp_path, tables):
+    first = Served(*tables, "--classes", CLASSES, "--device", "cpu", cwd=tmp_path)
+    first.wait(lambda state: state["rounds"])
+    card = first.ask("api/next?mode=label")
+    for place in range(4):
+        act = {"node": card["node"], "act": "label", "label": "AI" if place % 2 else "DB", "key": str(place)}
+        got = first.ask("api/answer", act)
+        card = got["next"]
+    first.end(signal.SIGKILL)
+    with pytest.raises(urllib.error.URLError):
+        first.ask("api/state")
+    # The same command continues, and so does the folder by itself.
+    second = Served("out", "--device", "cpu", cwd=tmp_path)
+    state = second.ask("api/state")
+    for name in ("answers", "labeled", "mine", "last", "counts", "classes"):
+        assert state[name] == got["state"][name], name
+    assert second.ask("api/next?mode=label")["id"] == card["id"]
+    # Meanwhile nobody else may label there, but the table can be written.
+    refused(graphmix("label", "out", "--no-browser", cwd=tmp_path), "another process")
+    written = graphmix("label", "out", "--write", "now.csv", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert sum(",AI," in line or ",DB," in line for line in (tmp_path / "now.csv").read_text().splitlines()) == 4
+    refused(graphmix("label", "out", "--write", "now.csv", cwd=tmp_path), "--force")
+    refused(graphmix("label", "out", "--write", "nodes.csv", "--force", cwd=tmp_path), "nodes.csv")
+    code, rest = second.end(signal.SIGINT)
+    assert code == 0, rest
+    assert "labeled.csv" in rest
+    assert (tmp_path / "out" / "labels" / "labeled.csv").read_bytes() == (tmp_path / "now.csv").read_bytes()
+    assert not (tmp_path / "out" / "labels" / ".lock").exists()
+
+
+def test_a_model_is_labeled_where_its_fit_read_the_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_nodes(tmp_path / "nodes.csv")
+    write_edges(tmp_path / "edges.csv")
+    fit_tables(Path(), Path("nodes.csv"), Path("edges.csv"), methods=("label-propagation",))
+    folder = tmp_path / "model"
+    model = load_model(folder)
+    begun = begin_with_model(folder, model, None, ("Zoo",), Limits())
+    matter = read_matter(folder, begun, Limits())
+    assert matter.table.rows == 36
+    result = look(matter, matter.problem.labels, 0)
+    assert result.round.labels == 18
+    assert np.allclose(result.probabilities, model.mixture.probabilities(model.problem.learned))
+    # The model of the fit stays as it is.
+    assert own_model(folder, begun) == folder / "labels" / "model"
+    make_folder(folder / "labels")
+    store(folder, begun)
+    (tmp_path / "nodes.csv").rename(tmp_path / "moved.csv")
+    refused(graphmix("label", "model", "--no-browser", cwd=tmp_path), "nodes.csv", "put it back")
+    assert begin_with_model(folder, model, None, (), Limits()).nodes is None
+    lacking = write_nodes(tmp_path / "less.csv", rows()[:30])
+    with pytest.raises(DataError, match="lacks node"):
+        read_matter(folder, begin_with_model(folder, model, lacking, (), Limits()), Limits())

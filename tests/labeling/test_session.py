@@ -1,0 +1,255 @@
+"""A session: what is asked, what is stored, what comes back after it was closed or killed."""
+
+import json
+
+import pytest
+
+from graphmix.errors import DataError, RunError
+from graphmix.labeling import begin
+from graphmix.labeling.answers import Answers
+from graphmix.labeling.asking import to_check, to_label
+from graphmix.labeling.log import AnswerLog
+from graphmix.labeling.round import Ask, Round
+from graphmix.labeling.written import read_labeled
+from graphmix.limits import Limits
+from graphmix.tables.nodes import read_nodes
+from graphmix.workflow.columns import Columns
+from small_tables import rows
+
+
+def unlabeled():
+    return [{**row, "topic": ""} for row in rows()]
+
+
+def made(queue=(), suspects=None, answers=0):
+    asks = None if suspects is None else tuple(Ask(node=node, reason="", suggested="x") for node in suspects)
+    return Round(
+        stage="look",
+        answers=answers,
+        labels=0,
+        classes=("x",),
+        queue=tuple(Ask(node=node, reason="") for node in queue),
+        suspects=asks,
+    )
+
+
+def said(given, *records):
+    answers = Answers(given)
+    answers.replay([{"n": number, **record} for number, record in enumerate(records, 1)])
+    return answers
+
+
+def test_the_queue_comes_first_then_the_rest_then_what_was_skipped():
+    given = dict.fromkeys("abcde") | {"f": "x"}
+    answers = said(
+        given,
+        {"act": "skip", "node": "c"},
+        {"act": "label", "node": "b", "label": "x"},
+        {"act": "unsure", "node": "a"},
+    )
+    assert [ask.node for ask in to_label([made("cbe")], answers)] == ["e", "d", "c"]
+    assert list(to_label([], answers)) == []
+
+
+def test_a_suspect_is_settled_by_any_answer_since_its_round():
+    given = {"a": "x", "b": "x", "c": "x"}
+    confirm = {"act": "label", "node": "a", "label": "x"}
+    assert [ask.node for ask in to_check([made(suspects="abc")], said(given, confirm))] == ["b", "c"]
+    # A thorough round that knew the answer and still doubts it asks again.
+    assert [ask.node for ask in to_check([made(suspects="a", answers=1)], said(given, confirm))] == ["a"]
+    assert to_check([made(suspects="a"), made()], said(given, {"act": "unsure", "node": "a"})) == []
+
+
+def test_answers_are_on_the_disk_and_come_back(begun, look):
+    first = begun(unlabeled(), classes=("AI", "DB"))
+    first.begin()
+    look(first)
+    node, ask = first.next()
+    assert ask.reason.startswith("its label informs")
+    first.answer(node, "label", "AI", key="k1")
+    assert json.loads((first.folder / "labels" / "answers.jsonl").read_text())["node"] == first.matter.problem.ids[node]
+    other = first.next()[0]
+    first.answer(other, "skip", key="k2")
+    # Nothing is closed: as after a kill.
+    second = begun()
+    assert second.next()[0] == first.next()[0] not in (node, other)
+    assert second.answers.labels() == first.answers.labels()
+    assert [each.queue for each in second.rounds] == [each.queue for each in first.rounds]
+    assert (second.view.probabilities == first.view.probabilities).all()
+    assert second.undo() == other
+    assert second.undo() == node
+    assert second.undo() is None
+    assert second.answers.changed() == {}
+
+
+def test_an_answer_that_is_sent_twice_counts_once(begun):
+    each = begun()
+    assert each.answer(1, "label", "DB", key="same") is not None
+    assert each.answer(1, "label", "DB", key="same") is None
+    assert len(each.answers.standing) == 1
+    assert each.undo(key="back") == 1
+    assert each.undo(key="back") is None
+    assert each.answers.standing == []
+
+
+def test_a_new_class_is_offered_from_then_on(begun):
+    each = begun()
+    assert each.classes == ["AI", "DB", "ML"]
+    each.answer(1, "label", " Theory ")
+    assert each.classes == ["AI", "DB", "ML", "Theory"]
+    each.undo()
+    assert each.classes == ["AI", "DB", "ML"]
+
+
+@pytest.mark.parametrize("bad", [(99, "label", "AI"), (-1, "skip", None), (1, "label", ""), (1, "burn", "AI")])
+def test_other_answers_are_refused_and_not_stored(begun, bad):
+    each = begun()
+    with pytest.raises(DataError):
+        each.answer(*bad)
+    assert (each.folder / "labels" / "answers.jsonl").read_bytes() == b""
+
+
+def test_rounds_are_ordered_after_every_few_labels(begun, look):
+    each = begun(unlabeled(), classes=("AI", "DB"), every=3)
+    each.begin()
+    orders = each._trainer.orders
+    assert [order["stage"] for order in orders] == ["look"]
+    look(each)
+    for node in range(2):
+        each.answer(node, "label", "AI")
+    each.answer(2, "skip")
+    assert len(orders) == 1
+    each.answer(3, "label", "DB")
+    assert orders[-1] == {
+        "do": "round",
+        "stage": "quick",
+        "answers": 4,
+        "labels": {"p0": "AI", "p1": "AI", "p3": "DB"},
+    }
+    # While it trains, more labels come; they make another quick round before the thorough one.
+    for node in range(4, 7):
+        each.answer(node, "label", "DB")
+    assert len(orders) == 2
+    look(each, stage="quick", needs=None, answers=4)
+    assert orders[-1]["stage"] == "quick"
+    assert orders[-1]["answers"] == 7
+    look(each, stage="quick", needs=None, answers=7)
+    assert orders[-1]["stage"] == "thorough"
+    look(each, stage="thorough", needs=None, answers=7)
+    assert len(orders) == 4
+
+
+def test_a_failed_round_is_told_and_the_next_may_begin(begun, look):
+    each = begun()
+    each.begin()
+    each._trainer.step = None
+    each._trainer.report({"did": "failed", "what": "round", "why": "there is not enough memory"})
+    assert each.trouble == "there is not enough memory"
+    assert each.retrain()
+    look(each)
+    assert each.trouble is None
+
+
+def test_the_map_is_drawn_once_and_not_again_and_again_after_a_failure(begun):
+    each = begun()
+    assert each.draw_map()
+    assert not each.draw_map()
+    each._painter.step = None
+    each._painter.report({"did": "failed", "what": "map", "why": "no memory"})
+    assert each.trouble == "the map cannot be drawn: no memory"
+    assert not each.draw_map()
+    assert each.draw_map(again=True)
+    assert len(each._painter.orders) == 2
+
+
+def test_labels_are_counted_as_if_all_were(begun):
+    each = begun()
+    for node, label in ((0, "DB"), (1, "DB"), (2, "New"), (0, "AI")):
+        each.answer(node, "label", label)
+    each.answer(4, "unsure")
+    each.undo()
+    each.answer(6, "unsure")
+    every = [label for label in each.answers.labels().values() if label is not None]
+    assert each.answers.counts() == {label: every.count(label) for label in set(every)}
+
+
+def test_the_labeled_table_is_written_behind_and_at_any_time(begun):
+    each = begun()
+    each.answer(1, "label", "DB")
+    each.answer(0, "unsure")
+    content, count = read_labeled(each.folder, each.matter)
+    assert each.table() == content
+    each.close()
+    assert each.table_path.read_bytes() == content
+    found = read_nodes(each.table_path, id="id", label="topic")
+    assert found.labels[:4] == [None, "DB", "ML", None]
+    assert count == sum(label is not None for label in found.labels) == 18
+
+
+def test_a_changed_table_is_named(begun, tmp_path):
+    begun()
+    (tmp_path / "nodes.csv").write_text("id,topic\np0,\n")
+    with pytest.raises(DataError, match="was changed since labeling"):
+        begun()
+
+
+def test_answers_about_other_nodes_are_refused(begun):
+    each = begun()
+    log = AnswerLog(each.folder / "labels" / "answers.jsonl")
+    log.append({"act": "skip", "node": "elsewhere"})
+    log.close()
+    with pytest.raises(RunError, match="'elsewhere'"):
+        begun()
+
+
+def test_a_damaged_session_is_named(begun):
+    each = begun()
+    path = each.folder / "labels" / "session.json"
+    path.write_text(path.read_text().replace('"target_accuracy": 0.9', '"target_accuracy": "much"'))
+    with pytest.raises(RunError, match="target_accuracy"):
+        begin.stored(each.folder)
+    path.write_text('{"format": 2}')
+    with pytest.raises(RunError, match="another version"):
+        begin.stored(each.folder)
+
+
+def test_without_classes_and_labels_nobody_knows_what_to_choose(begun):
+    with pytest.raises(DataError, match="`classes`"):
+        begun(unlabeled())
+
+
+def test_a_column_that_is_missing_is_added(begun):
+    each = begun([{key: value for key, value in row.items() if key != "topic"} for row in rows()], classes=("AI", "DB"))
+    each.answer(1, "label", "AI")
+    lines = each.table().decode().splitlines()
+    assert lines[0] == "id,year,venue,title,topic"
+    assert lines[1].endswith(",")
+    assert lines[2].endswith(",AI")
+
+
+def test_a_split_or_links_are_not_labeled(tmp_path):
+    with pytest.raises(DataError, match="split"):
+        begin.begin_with_tables(
+            tmp_path,
+            tmp_path,
+            Columns(label="a", split="b"),
+            (),
+            ignore_unknown=False,
+            target_accuracy=0.9,
+            coverage=0.9,
+        )
+
+
+def test_relabeled_equals_a_fit_of_the_labeled_table(begun):
+    each = begun()
+    each.answer(1, "label", "Zoo")
+    each.answer(0, "unsure")
+    each.close()
+    again = begin.NodeProblem.read(
+        each.table_path, each.folder.parent / "edges.csv", Columns(label="topic"), stage=lambda name: None
+    )
+    ours = begin.relabeled(each.matter.problem, list(each.answers.labels().values()))
+    assert ours.classes == again.classes == ("AI", "DB", "ML", "Zoo")
+    assert (ours.graph.y == again.graph.y).all()
+    assert ours.graph.x.shape == again.graph.x.shape
+    assert begin.read_matter(each.folder, each.matter.begun, Limits()).problem.ids == again.ids
