@@ -228,9 +228,11 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "ManiReg/Citeseer", None),
         ("leaderboard-random", "DeepWalk/C*", 10),
         ("leaderboard-random", "Planetoid/C*", 20),
-        ("leaderboard", "DeepWalk/Pubmed", 3),
-        ("leaderboard", "Planetoid/Pubmed", 10),
+    ],
+    "classics-third": [
         ("leaderboard", "Planetoid (inductive)/Pubmed", 10),
+        ("leaderboard", "Planetoid/Pubmed", 10),
+        ("leaderboard", "DeepWalk/Pubmed", 3),
         ("leaderboard-random", "ManiReg/Pubmed", 30),
     ],
 }
