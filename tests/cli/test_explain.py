@@ -103,6 +103,8 @@ FORMS = {
     "csv": lambda path: path.read_bytes(),
     "tsv": lambda path: path.read_bytes().replace(b",", b"\t"),
     "gz": lambda path: gzip.compress(path.read_bytes()),
+    # The time is in the header of the file. Here it looks like a tab and the end of a line.
+    "gz with a tab": lambda path: gzip.compress(path.read_bytes(), mtime=0x0A09),
     "parquet": as_parquet,
 }
 
