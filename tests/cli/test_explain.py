@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from command_line import COMMAND, graphmix, refused
+from graphmix.workflow import output
 from small_tables import fit_tables, rows, tree, write_edges, write_nodes
 
 NEW = [{**row, "id": f"q{number}"} for number, row in enumerate(rows(4))]
@@ -75,7 +76,8 @@ def test_a_model_that_is_none(tmp_path):
     refused(graphmix("explain", tmp_path, "p1"), "not a model")
 
 
-def test_the_table_on_standard_output_is_the_file(made, tmp_path):
+def test_the_table_on_standard_output_is_the_file(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(output, "PIECE", 3)
     options = ["--nodes", made / "new.csv", "--edges", made / "new_e.csv"]
     assert graphmix("predict", made / "model", "-o", tmp_path / "out.csv", *options).returncode == 0
     piped = graphmix("predict", made / "model", "-o", "-", *options)

@@ -4,7 +4,7 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,10 +41,10 @@ def standard_input(*paths: Path | None) -> Iterator[list[Path | None]]:
         yield [held if path == DASH else path for path in paths]
 
 
-def write_output(content: bytes) -> None:
-    """Write bytes to standard output."""
+def write_output(content: Iterable[bytes]) -> None:
+    """Write bytes, which come in pieces, to standard output."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.writelines(content)
     sys.stdout.buffer.flush()
 
 
