@@ -3,7 +3,7 @@
 import fcntl
 import os
 import socket
-import tempfile
+import stat
 import threading
 from pathlib import Path
 
@@ -101,16 +101,16 @@ def test_temporary_files_of_others_and_pipes_in_their_place_stay(tmp_path):
 
 
 def test_a_temporary_file_that_was_taken_for_abandoned_is_made_again(tmp_path, monkeypatch):
-    make, made = tempfile.mkstemp, []
+    make, made = os.open, []
 
-    def taken_at_first(**options):
-        handle, name = make(**options)
+    def taken_at_first(name, *options):
+        handle = make(name, *options)
         if not made:
             Path(name).unlink()
         made.append(name)
-        return handle, name
+        return handle
 
-    monkeypatch.setattr(tempfile, "mkstemp", taken_at_first)
+    monkeypatch.setattr(os, "open", taken_at_first)
     write_whole(tmp_path / "out.csv", b"whole")
     assert (tmp_path / "out.csv").read_bytes() == b"whole"
     assert len(made) == 2
@@ -135,3 +135,15 @@ def test_writers_of_one_file_do_not_take_each_other_for_abandoned(tmp_path):
     assert errors == []
     assert path.read_bytes() in contents
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_file_has_the_rights_of_the_umask_which_nobody_sets(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patched:
+            # To read the mask is to set it, and other threads would make their files with it.
+            patched.setattr(os, "umask", lambda mask: pytest.fail("the umask was set"))
+            write_whole(tmp_path / "out.csv", b"whole")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o640

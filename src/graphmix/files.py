@@ -5,7 +5,6 @@ import errno
 import glob
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +20,8 @@ _KINDS = {
 
 # How the names of our temporary files end: those of other programs are never removed.
 _PART = ".graphmix.part"
+# A file that must not exist yet; Windows would change line ends without the last.
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 # Windows has no such locks, and does not rename an open file.
 _LOCKS = os.name == "posix"
 
@@ -130,7 +131,6 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
             stream.writelines([content] if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(stream.fileno())
-            part.chmod(0o666 & ~_umask())  # mkstemp makes private files; this one gets the usual rights
             if _LOCKS:
                 # Still locked: once it is closed, another writer may take it for abandoned.
                 part.replace(path)
@@ -144,11 +144,13 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
 def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
     """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it."""
     while True:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=_PART)
+        part = folder / f"{prefix}{os.urandom(8).hex()}{_PART}"
+        # Not mkstemp, whose files are private: the system gives this one the usual rights, by the umask.
+        handle = os.open(part, _NEW, 0o666)
         _lock(handle, wait=True)
         # Another process may have taken it for abandoned before it was locked.
         if os.fstat(handle).st_nlink:
-            return handle, Path(name)
+            return handle, part
         os.close(handle)
 
 
@@ -189,10 +191,3 @@ def remove_temporary_files(folder: Path) -> None:
 def is_temporary(name: str) -> bool:
     """Whether a file with this name is a temporary file of `write_whole`."""
     return name.startswith(".") and name.endswith(_PART)
-
-
-def _umask() -> int:
-    # The only way to read the mask is to set it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

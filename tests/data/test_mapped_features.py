@@ -1,5 +1,9 @@
 """Features that stay in a file: a graph reads the rows that it needs."""
 
+import errno
+import os
+import tempfile
+
 import numpy as np
 import pytest
 import torch
@@ -54,3 +58,41 @@ def test_an_array_that_is_much_of_the_memory_goes_into_a_file(monkeypatch):
     assert mapped.sum() == 60
     monkeypatch.setattr(spilling, "available_memory", lambda: 4 * 120)
     assert not isinstance(new_floats((10, 3)), np.memmap)
+
+
+def test_the_room_of_such_a_file_is_reserved(monkeypatch):
+    make, handles = tempfile.TemporaryFile, []
+
+    def remembered(**options):
+        file = make(**options)
+        handles.append(os.dup(file.fileno()))
+        return file
+
+    monkeypatch.setattr(spilling, "available_memory", lambda: 0)
+    monkeypatch.setattr(tempfile, "TemporaryFile", remembered)
+    new_floats((2**18, 1))
+    assert os.fstat(handles[0]).st_blocks * 512 >= 2**20
+    os.close(handles[0])
+
+
+def test_a_full_disk_is_said_before_the_file_is_used(monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(spilling, "available_memory", lambda: 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match=f"{tmp_path} cannot hold a file of .* No space left.* TMPDIR"):
+        new_floats((2**18, 1))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(DataError, match="missing cannot hold"):
+        new_floats((2**18, 1))
+
+
+def test_a_file_system_that_cannot_reserve_is_used_as_it_is(monkeypatch):
+    def unsupported(*_):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(spilling, "available_memory", lambda: 0)
+    monkeypatch.setattr(os, "posix_fallocate", unsupported)
+    assert isinstance(new_floats((10, 3)), np.memmap)

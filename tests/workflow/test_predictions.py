@@ -3,12 +3,15 @@
 import csv
 import errno
 import os
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from graphmix.errors import ConfigError, RunError
+from graphmix.workflow import output
 from graphmix.workflow.formulas import escape
 from graphmix.workflow.mixture import Decisions
 from graphmix.workflow.output import OutputTable, check_ending
@@ -127,3 +130,42 @@ def test_a_folder_that_is_not_there(tmp_path, columns):
     with pytest.raises(RunError, match="cannot be written: No such file or directory"):
         OutputTable(columns).write(tmp_path / "nowhere" / "out.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 5])
+def test_text_in_pieces_is_that_of_one(rows, monkeypatch):
+    table = OutputTable({"id": list(range(rows)), "=x": [None, "a", "=b", "c,d", 'e"f'][:rows]}, ("id",))
+    whole = {escaped: table.content(Path("p.csv"), escape_formulas=escaped) for escaped in (False, True)}
+    monkeypatch.setattr(output, "PIECE", 2)
+    for escaped, content in whole.items():
+        pieces = list(table.pieces(Path("p.csv"), escape_formulas=escaped))
+        assert b"".join(pieces) == content
+        assert len(pieces) == max(1, (rows + 1) // 2)
+
+
+def test_the_whole_text_is_never_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(output, "PIECE", 500)
+    table = OutputTable({"id": ["x" * 400] * 10_000}, ("id",))
+    tracemalloc.start()
+    try:
+        table.write(tmp_path / "p.csv")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < (tmp_path / "p.csv").stat().st_size / 2
+
+
+def test_a_piece_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(output, "PIECE", 2)
+    (tmp_path / "p.csv").write_text("mine")
+    with pytest.raises(TypeError):
+        OutputTable({"id": [1, 2, 3, _Untold()]}, ("id",)).write(tmp_path / "p.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+    assert (tmp_path / "p.csv").read_text() == "mine"
+
+
+class _Untold:
+    """A cell that cannot be written."""
+
+    def __str__(self):
+        raise TypeError

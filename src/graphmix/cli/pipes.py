@@ -1,14 +1,16 @@
 """Standard input as a file, and standard output as a place for a table: `-` on the command line."""
 
+import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from graphmix.cli.screen import announce
 from graphmix.errors import ConfigError
+from graphmix.limits import gzip_pieces
 
 DASH = Path("-")
 # What a table of predictions is on standard output.
@@ -39,10 +41,10 @@ def standard_input(*paths: Path | None) -> Iterator[list[Path | None]]:
         yield [held if path == DASH else path for path in paths]
 
 
-def write_output(content: bytes) -> None:
-    """Write bytes to standard output."""
+def write_output(content: Iterable[bytes]) -> None:
+    """Write bytes, which come in pieces, to standard output."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.writelines(content)
     sys.stdout.buffer.flush()
 
 
@@ -50,11 +52,22 @@ def _copy(folder: Path) -> Path:
     """Copy standard input into a file whose name says what it is: tab- or comma-separated text, gzip or Parquet."""
     stream = sys.stdin.buffer
     beginning = stream.read(_BEGINNING)
-    line = beginning.split(b"\n", 1)[0]
-    text = ".tsv" if b"\t" in line and b"," not in line else ".csv"
-    ending = ".parquet" if beginning.startswith(_PARQUET) else f"{text}.gz" if beginning.startswith(_GZIP) else text
-    path = folder / f"standard input{ending}"
+    path = folder / f"standard input{_ending(beginning)}"
     with path.open("wb") as file:
         file.write(beginning)
         shutil.copyfileobj(stream, file)
     return path
+
+
+def _ending(beginning: bytes) -> str:
+    """Return the ending of a file's name for what the file begins with."""
+    if beginning.startswith(_PARQUET):
+        return ".parquet"
+    if beginning.startswith(_GZIP):
+        return f"{_separated(b''.join(gzip_pieces(io.BytesIO(beginning))))}.gz"
+    return _separated(beginning)
+
+
+def _separated(text: bytes) -> str:
+    line = text.split(b"\n", 1)[0]
+    return ".tsv" if b"\t" in line and b"," not in line else ".csv"

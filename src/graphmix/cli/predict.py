@@ -99,6 +99,6 @@ def predict(
 
 def _write(predictions: "Predictions", out: Path, escape_formulas: bool) -> None:
     if out == DASH:
-        write_output(predictions.content(AS_CSV, escape_formulas=escape_formulas))
+        write_output(predictions.pieces(AS_CSV, escape_formulas=escape_formulas))
     else:
         predictions.write(out, escape_formulas=escape_formulas)

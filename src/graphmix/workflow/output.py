@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +21,8 @@ from graphmix.workflow.formulas import count_formulas, escape
 # Rows in a notebook.
 _SHOWN = 10
 ENDINGS = (".csv", ".tsv", ".parquet")
+# Rows that are made into text at a time.
+PIECE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,24 @@ class OutputTable:
         """
         path = Path(path)
         check_ending(path)
-        write_bytes(path, self.content(path, escape_formulas=escape_formulas))
+        write_bytes(path, self.pieces(path, escape_formulas=escape_formulas))
 
     def content(self, path: Path, *, escape_formulas: bool = False) -> bytes:
         """Return what `write` would write to a file."""
-        if path.suffix.lower() != ".parquet":
-            return delimited(self, path, escape_formulas=escape_formulas)
+        return b"".join(self.pieces(path, escape_formulas=escape_formulas))
+
+    def pieces(self, path: Path, *, escape_formulas: bool = False) -> Iterator[bytes]:
+        """Yield what `write` would write to a file: text a piece of the rows at a time, Parquet at once."""
+        if path.suffix.lower() == ".parquet":
+            yield self._parquet()
+            return
+        # A table without rows has a header too.
+        for start in range(0, max(1, len(self)), PIECE):
+            rows = {name: values[start : start + PIECE] for name, values in self.columns.items()}
+            piece = replace(self, columns=rows)
+            yield delimited(piece, path, escape_formulas=escape_formulas, header=start == 0)
+
+    def _parquet(self) -> bytes:
         import pyarrow.parquet as pq
 
         sink = io.BytesIO()

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from graphmix.workflow.formulas import count_formulas
 from graphmix.workflow.mixture import Decisions
-from graphmix.workflow.output import OutputTable, column_array, delimited, said_of_formulas
+from graphmix.workflow.output import PIECE, OutputTable, column_array, delimited, said_of_formulas
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.rows import RowIds, Rows
-
-PIECE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
