@@ -103,11 +103,13 @@ def named(start: str, numbers: NDArray[Any]) -> pa.Array:
     return pc.binary_join_element_wise(start, pa.array(numbers).cast(pa.string()), "")
 
 
-def draw_centres(rng: np.random.Generator, features: int, classes: int) -> NDArray[np.float32]:
+def draw_centres(
+    rng: np.random.Generator, features: int, classes: int, distance: float = DISTANCE
+) -> NDArray[np.float32]:
     """A centre for each class: `[classes, features]`."""
     # Directions drawn at random are nearly at right angles, so any two centres are √2 times their length apart.
     centres = rng.standard_normal((classes, features))
-    centres *= DISTANCE / math.sqrt(2) / np.linalg.norm(centres, axis=1, keepdims=True)
+    centres *= distance / math.sqrt(2) / np.linalg.norm(centres, axis=1, keepdims=True)
     return centres.astype(np.float32)
 
 
@@ -127,12 +129,20 @@ def draw_labeled(rng: np.random.Generator, y: NDArray[np.int32], classes: int) -
 
 
 def draw_edges(
-    rng: np.random.Generator, y: NDArray[np.int32], edges: int, classes: int, by_class: NDArray[np.int64]
+    rng: np.random.Generator,
+    y: NDArray[np.int32],
+    edges: int,
+    classes: int,
+    by_class: NDArray[np.int64],
+    near: float = HOMOPHILY,
 ) -> NDArray[np.int64]:
-    """Node pairs `[2, edges]`; repeats and loops are kept, since a large graph has few. `by_class` sorts the nodes."""
+    """Node pairs `[2, edges]`; repeats and loops are kept, since a large graph has few.
+
+    `by_class` sorts the nodes; `near` is the share of edges inside a class.
+    """
     source = rng.integers(len(y), size=edges)
     # If the edge leaves the class, all other classes are equally likely.
-    away = rng.integers(1, max(classes, 2), size=edges) * (rng.random(edges) >= HOMOPHILY)
+    away = rng.integers(1, max(classes, 2), size=edges) * (rng.random(edges) >= near)
     wanted = (y[source] + away) % classes
     count = np.bincount(y, minlength=classes)
     start = np.cumsum(count) - count

@@ -9,6 +9,7 @@ from graphmix.training.devices import (
     bytes_per_trial,
     choose_device,
     cpu_batch,
+    free_memory,
     pass_groups,
     passes_at_once,
     trials_at_once,
@@ -211,3 +212,16 @@ def test_a_graph_of_another_library_is_named():
     graph, split = synthetic(nodes=100, features=10, seed=1)
     with pytest.raises(DataError, match=r"needs a graphmix.Graph, not dict; for PyG's Data: graphmix.Graph.build"):
         fit({"x": graph.x}, split, Config(trials=1, epochs=1))
+
+
+@pytest.mark.parametrize(("share", "free"), [(1.0, 70), (0.5, 40)])
+def test_the_free_memory_of_a_gpu_is_no_more_than_the_process_may_use(monkeypatch, share, free):
+    counts = {
+        "mem_get_info": (60, 100),
+        "memory_reserved": 20,
+        "memory_allocated": 10,
+        "get_per_process_memory_fraction": share,
+    }
+    for name, count in counts.items():
+        monkeypatch.setattr(torch.cuda, name, lambda device, count=count: count)
+    assert free_memory(torch.device("cuda")) == free

@@ -194,10 +194,15 @@ def _predicted(graph: Graph, config: Config) -> int:
 
 
 def free_memory(device: torch.device) -> int:
-    """Return the free bytes of a device; on CUDA with those that torch holds and does not use."""
+    """Return the free bytes of a device; on CUDA with those that torch holds and does not use.
+
+    A process may be limited to a share of the GPU (`torch.cuda.set_per_process_memory_fraction`).
+    """
     if device.type == "cuda":
-        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + held
+        free, total = torch.cuda.mem_get_info(device)
+        used = torch.cuda.memory_allocated(device)
+        allowed = int(total * torch.cuda.get_per_process_memory_fraction(device)) - used
+        return max(0, min(free + torch.cuda.memory_reserved(device) - used, allowed))
     return available_memory()
 
 
