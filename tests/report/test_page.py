@@ -164,10 +164,10 @@ def test_a_part_of_a_table_says_so(tmp_path: Path, record: dict[str, Any]) -> No
     assert '<th scope="col">pubmed</th>' not in page
 
 
-def test_code_in_a_description(tmp_path: Path, record: dict[str, Any]) -> None:
-    record["about"] = "`graphmix <select>` does that, & `this"
+def test_code_and_emphasis_in_a_description(tmp_path: Path, record: dict[str, Any]) -> None:
+    record["about"] = "`graphmix <select>` does that, & `this; *Soft-rank*: 2 * 3 * 4"
     page = shell(render(read(save(tmp_path / "r.json", record))))
-    assert "<code>graphmix &lt;select&gt;</code> does that, &amp; `this" in page
+    assert "<code>graphmix &lt;select&gt;</code> does that, &amp; `this; <em>Soft-rank</em>: 2 * 3 * 4" in page
 
 
 def test_a_search_over_other_settings_has_no_grid(results_folder: Path) -> None:

@@ -183,10 +183,11 @@ def environment() -> "Environment":
 
 
 def _prose(text: str) -> "Markup":
-    """Text with what stands between backticks as code."""
+    """Text with what stands between backticks as code, and between asterisks as emphasis."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_shown(text)))))
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_shown(text))))
+    return Markup(re.sub(r"(?<!\w)\*(\w[^*]*)(?<!\s)\*(?!\w)", r"<em>\1</em>", coded))
 
 
 def _plotly() -> str:
