@@ -1,23 +1,20 @@
 """docs/results/claims.md: the paper's claims, each with its verdict, from the records in results/."""
 
+import textwrap
+
 from graphmix.experiments.spec import load_spec, names
-from graphmix.results.claim import Claim
-from graphmix.results.claim_wording import QUANTITIES, SIGNS, by_column, expectation, seen
+from graphmix.results.claim import QUANTITIES
+from graphmix.results.claim_wording import RULE, by_column, expectation, seen, verdict
 from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import spread_of
 from results_page import not_run, provenance, read_records, trials
 
 NAME = "claims"
 NONE = "–"
-HEAD = """# The paper's claims
-
-The paper says more than its tables show. Each claim below has a spec of its own, and the software computes its verdict
-from the spec's cells. Trials are compared by Welch's test: a comparison *holds* if the difference is as the claim says
-and significant at the 5 % level. It *does not hold* if it is significant the other way round, or not significant and
-its whole 95 % interval too small to matter. Otherwise it is *undecided*. Memory and time are measured once for a run,
-and compared with a bound of ours. A claim holds if all its comparisons do, and *in part* if some do
-([why so](../design/0023-claims.md)). The cells are in no tally of the paper's numbers.
-"""
+INTRODUCTION = f"""The paper says more than its tables show. Each claim below has a spec of its own, and the software \
+computes its verdict from the spec's cells. {RULE} [The design note](../design/0023-claims.md) says why. The cells are \
+in no tally of the paper's numbers."""
+HEAD = f"# The paper's claims\n\n{textwrap.fill(INTRODUCTION, 120)}\n"
 
 
 def claim_records() -> list[Record]:
@@ -33,16 +30,15 @@ def page(written: str) -> str:
     for record in records:
         claim = record.claim
         place = f"[{record.title}](#{record.name})"
-        lines.append(f"| {place} | {record.source} | {word(claim)} | {by_column(claim)} |")
+        lines.append(f"| {place} | {record.source} | {verdict(claim)} | {by_column(claim)} |")
     return "\n".join([f"{written}{HEAD}", *lines, "", *map(section, records)])
 
 
 def section(record: Record) -> str:
     """A claim: the quotation, the verdict, what was found, and what does hold."""
     claim = record.claim
-    head = (
-        f"({record.name})=\n## {record.title}\n\n*{record.source}.* {claim.says}\n\n**{word(claim)}.** {record.about}\n"
-    )
+    told = f"*{record.source}.* {claim.says}\n\n**{verdict(claim)}.** {record.about}"
+    head = f"({record.name})=\n## {record.title}\n\n{told}\n"
     lines = ["| dataset | what | expected | found | verdict |", "|---|---|---|---|---|"]
     for each in claim.findings:
         found = (seen(each), NONE if each.ours is None else each.word)
@@ -78,13 +74,6 @@ def grid(cell: CellResult) -> str:
         f"{cell.column}: validation accuracy from {low:.2f} to {best:.2f}; {len(near)} of {len(points)} points are "
         f"within one point of the best ({points[0].trials} trials each).{left}\n"
     )
-
-
-def word(claim: Claim) -> str:
-    """The verdict with its sign."""
-    if all(each.ours is None for each in claim.findings):
-        return f"{NONE} not run yet"
-    return f"{SIGNS[claim.word]} {claim.word}"
 
 
 PICTURE = "\n".join(

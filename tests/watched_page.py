@@ -21,6 +21,9 @@ class Watched:
     def draw_all(self) -> None:
         self.page.evaluate("graphmix.drawAll()")
 
+    def draw(self, figure: str) -> None:
+        self.page.evaluate("(id) => graphmix.figures.find(({ element }) => element.id === id).draw()", figure)
+
     def traces(self, figure: str, plot: int = 0) -> list[dict[str, Any]]:
         script = (
             "([figure, plot]) => JSON.parse(JSON.stringify(document.querySelectorAll(`#${figure} .plot`)[plot].data))"

@@ -14,8 +14,8 @@ from graphmix.experiments.claims import QUANTITIES, compare, judge_claim, overal
 from graphmix.experiments.records import assemble, entry, read_cells, write_record
 from graphmix.experiments.spec import load_spec, names, paper_specs, parse
 from graphmix.results import formats
+from graphmix.results.claim import QUANTITIES as WORDS
 from graphmix.results.claim import Comparison
-from graphmix.results.claim_wording import QUANTITIES as WORDS
 from graphmix.results.claim_wording import by_column, expectation, seen
 from graphmix.results.details import Details
 from graphmix.results.reader import read_file

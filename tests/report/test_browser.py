@@ -129,6 +129,21 @@ def test_a_click_switches_the_quantity_of_the_curves(demo: Watched) -> None:
     assert demo.traces("chart-curves")[2]["y"][3] is not None
 
 
+def test_no_two_curves_look_the_same(browser: Any, make: Any, tmp_path: Path) -> None:
+    rows, made = [f"GraphMix(network {place})" for place in range(11)], make.record()["cells"][3]
+    record = make.record(rows=rows, columns=["cora"], cells=[made | {"row": row} for row in rows])
+    (tmp_path / "r.json").write_text(json.dumps(record))
+    write(read(tmp_path / "r.json"), tmp_path / "report.html")
+    watched = Watched(browser, tmp_path / "report.html", width=390)
+    watched.draw("chart-curves")
+    lines = [trace["line"] for trace in watched.traces("chart-curves") if trace.get("name")]
+    assert len({(line["color"], line["dash"]) for line in lines}) == 11
+    # On a phone the names stand above the curves and leave them room.
+    area = watched.page.locator("#chart-curves .plot .nsewdrag").first.bounding_box()
+    assert area["height"] > 210
+    watched.page.close()
+
+
 def test_a_menu_switches_the_experiment_and_the_rest_follows(results: Watched) -> None:
     results.draw_all()
     results.page.locator("#chart-confusion-record").select_option(label="About embedding")
@@ -173,6 +188,15 @@ def test_nothing_sticks_out(results: Watched, demo: Watched, width: int) -> None
         watched.draw_all()
         assert watched.overflow() <= 0
         watched.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_a_name_without_spaces_is_not_broken_on_a_phone(results: Watched) -> None:
+    results.page.set_viewport_size({"width": 390, "height": 900})
+    lines = results.page.locator("#record-0-table th", has_text="GraphMix(GCN)").evaluate(
+        "(name) => { const all = new Range(); all.selectNodeContents(name); return all.getClientRects().length; }"
+    )
+    results.page.set_viewport_size({"width": 1440, "height": 900})
+    assert lines == 1
 
 
 def test_printing_draws_everything_in_light_colours(results: Watched) -> None:

@@ -121,9 +121,15 @@ def test_a_leaderboard_is_sorted_by_its_first_column_and_shows_seconds(tmp_path:
     assert names == ["GRAND", "GCN", "ICA"]
     assert "n 5, 2.5 s" in page
     assert "sorted by cora" in page
+    # The number beside it need not be of this paper.
+    assert "published 80.50 ± 0.60" in page
+    assert "paper 80.50" not in page
     names, page = shown({})
     assert names == ["ICA", "GCN", "GRAND"]
     assert "n 5, 2.5 s" not in page
+    assert "paper 80.50 ± 0.60" in page
+    _, page = shown({"source": "Not in the paper", "cells": cells[1:2]})
+    assert "sorted by" not in page
 
 
 def test_numbers_in_words() -> None:
@@ -156,6 +162,21 @@ def test_a_part_of_a_table_says_so(tmp_path: Path, record: dict[str, Any]) -> No
     assert "without a cell" in page
     assert "ManiReg" not in page
     assert '<th scope="col">pubmed</th>' not in page
+
+
+def test_code_and_emphasis_in_a_description(tmp_path: Path, record: dict[str, Any]) -> None:
+    record["about"] = "`graphmix <select>` does that, & `this; *Soft-rank*: 2 * 3 * 4"
+    page = shell(render(read(save(tmp_path / "r.json", record))))
+    assert "<code>graphmix &lt;select&gt;</code> does that, &amp; `this; <em>Soft-rank</em>: 2 * 3 * 4" in page
+
+
+def test_a_search_over_other_settings_has_no_grid(results_folder: Path) -> None:
+    assert 'data-chart="selection"' in render(read(results_folder / "selection.json"))
+    record = json.loads((results_folder / "selection.json").read_text())
+    for place, point in enumerate(record["cells"][0]["grid"]):
+        point["settings"] = {"hops": place}
+    page = render(read(save(results_folder / "selection.json", record)))
+    assert 'data-chart="selection"' not in page
 
 
 def test_names_are_harmless(tmp_path: Path, record: dict[str, Any]) -> None:

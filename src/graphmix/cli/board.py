@@ -12,8 +12,8 @@ from rich.text import Text
 from graphmix.cli.screen import errors, say
 from graphmix.experiments.cells import Asked, fits, plan
 from graphmix.experiments.spec import Spec
-from graphmix.results.claim import Claim
-from graphmix.results.claim_wording import QUANTITIES, SIGNS, by_column, expectation, seen
+from graphmix.results.claim import QUANTITIES, Claim
+from graphmix.results.claim_wording import by_column, expectation, seen, verdict
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, points, spread, spread_of
@@ -94,13 +94,12 @@ class Board:
 
 def claim_table(record: Record, claim: Claim) -> Table:
     """The verdict on a record's claim, and what was found in every column."""
-    title = f"{record.title}: {SIGNS[claim.word]} {claim.word} ({by_column(claim)})"
+    title = f"{record.title}: {verdict(claim)} ({by_column(claim)})"
     table = Table(title=title, title_justify="left")
     for name in ("", "what", "expected", "found", "verdict"):
         table.add_column(name, overflow="fold")
     for each in claim.findings:
-        verdict = f"{SIGNS[each.word]} {each.word}"
-        table.add_row(each.column, QUANTITIES[each.asked.quantity], expectation(each.asked), seen(each), verdict)
+        table.add_row(each.column, QUANTITIES[each.asked.quantity], expectation(each.asked), seen(each), verdict(each))
     return table
 
 

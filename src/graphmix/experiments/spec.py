@@ -10,8 +10,7 @@ from typing import Any
 from graphmix.data import DATASETS
 from graphmix.errors import ConfigError
 from graphmix.experiments.rows import Column, Row, Search, Settings
-from graphmix.results.claim import EXPECTED, Comparison
-from graphmix.results.claim_wording import QUANTITIES
+from graphmix.results.claim import EXPECTED, QUANTITIES, Comparison
 from graphmix.results.names import METRICS
 from graphmix.results.record import KINDS, NOT_IN_PAPER, Quoted
 from graphmix.training.config import HYPERPARAMETERS

@@ -93,7 +93,7 @@ def _cell(
             for point in selection.grid
         ]
         drawn["chosen"], drawn["paperChosen"] = _pair(selection.chosen), _pair(selection.paper_chosen)
-    if cell.outcome.bound is not None:
+    if cell.outcome.bound is not None and cell.outcome.bound.points:
         drawn["bound"] = _bound(cell.outcome.bound)
     return drawn
 

@@ -19,10 +19,11 @@ const hover = (texts) => ({ text: texts, hovertemplate: "%{text}<extra></extra>"
 const colour = (theme, place) => theme.colours[place % theme.colours.length];
 
 // A method has one colour in all charts of its experiment; its readings differ otherwise.
-function methodColour(theme, cell) {
+function methodPlace(cell) {
   const rows = DATA.cells.filter((one) => one.record === cell.record && one.scores).map((one) => one.row);
-  return colour(theme, [...new Set(rows)].indexOf(cell.row));
+  return [...new Set(rows)].indexOf(cell.row);
 }
+const methodColour = (theme, cell) => colour(theme, methodPlace(cell));
 
 // A colour with less of itself: bands behind lines.
 function faint(hex, share) {

@@ -103,7 +103,7 @@ function differences(cells, theme) {
 }
 
 // Validation accuracy over the grid of α and γ; our choice and the paper's.
-function selection([cell], theme) {
+function selection([cell], theme, choice, width) {
   const alphas = sorted(cell.grid.map(([alpha]) => alpha)), gammas = sorted(cell.grid.map(([, gamma]) => gamma));
   const find = (alpha, gamma) => cell.grid.find((point) => point[0] === alpha && point[1] === gamma);
   const table = (value) => gammas.map((gamma) => alphas.map((alpha) => value(find(alpha, gamma))));
@@ -121,6 +121,7 @@ function selection([cell], theme) {
     xgap: 2,
     ygap: 2,
     colorscale: heat(theme),
+    showscale: width >= 600, // the numbers stand in the squares
     colorbar: { thickness: 10, outlinewidth: 0, ticksuffix: " %" },
     ...hover(table((point) => (point ? told(point) : "not run"))),
   }];
@@ -130,7 +131,7 @@ function selection([cell], theme) {
   const dark = (mean) => mean > low + 0.55 * (high - low);
   return [{
     data,
-    least: 90 + 74 * alphas.length,
+    least: 60 + 62 * alphas.length,
     layout: layout(theme, {
       height: 140 + 66 * gammas.length,
       showlegend: true,

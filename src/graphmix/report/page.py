@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,24 +13,27 @@ from graphmix.distribution import importing
 from graphmix.errors import RunError
 from graphmix.files import write_whole
 from graphmix.report.charts import chart_data
+from graphmix.report.claims import claim_values
 from graphmix.report.contents import Contents
 from graphmix.report.fitted_page import chart_numbers, page_values
 from graphmix.report.tables import bound_tables, origins, result_table, run_tiles, setting_rows, tally_bar
 from graphmix.report.tuned_page import tuned_numbers, tuned_values
 from graphmix.report.wording import headline
+from graphmix.results.claim_wording import RULE
 from graphmix.results.names import METRICS
-from graphmix.results.record import Record
+from graphmix.results.record import NOT_IN_PAPER, Record
 from graphmix.results.wording import summarise
 from graphmix.text import for_screen
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _SCRIPTS = ("drawing.js", "numbers.js", "pictures.js", "figure.js", "mixture.js", "fitted.js", "tuned.js", "page.js")
 # The charts over all experiments, in order, and what a cell must have for one where its name does not say so.
 _EXPLORERS = ("distribution", "curves", "embedding", "soft-rank", "confusion")
 _EXPLORERS_OF_FITTED = ("curves", "confusion")
-_NEEDS = {"distribution": "scores", "soft-rank": "softRank"}
+_NEEDS = {"distribution": "scores", "soft-rank": "softRank", "selection": "grid"}
 
 
 def render(contents: Contents) -> str:
@@ -38,7 +43,7 @@ def render(contents: Contents) -> str:
         RunError: plotly, whose JavaScript draws the charts, or jinja2 is not installed.
     """
     data = chart_data(contents)
-    explorers = [name for name in _EXPLORERS if any(_NEEDS.get(name, name) in cell for cell in data["cells"])]
+    explorers = _drawable(_EXPLORERS, data["cells"])
     if contents.tuned is not None:
         template, values = "tuned.html.j2", tuned_values(*contents.tuned)
         data["tuned"] = tuned_numbers(contents.tuned[0])
@@ -78,13 +83,23 @@ def write(contents: Contents, path: Path) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def _drawable(charts: Iterable[str], cells: list[dict[str, Any]]) -> list[str]:
+    """The charts that some cell has numbers for."""
+    return [name for name in charts if any(_NEEDS.get(name, name) in cell for cell in cells)]
+
+
 def _values(contents: Contents, data: dict[str, Any]) -> dict[str, Any]:
+    sections = [_section(number, record, contents.of_runs, data) for number, record in enumerate(contents.records)]
+    claims = [section for section in sections if section["claim"]]
     return {
         "headline": headline(contents),
-        "records": [_section(number, record, contents.of_runs) for number, record in enumerate(contents.records)],
+        "records": sections,
+        "claims": claims,
+        "rule": RULE,
         "several": len(contents.records) > 1,
         "runs_only": contents.of_runs,
-        "tally": tally_bar(contents.records),
+        # A claim's cells have no number of the paper to be compared with.
+        "tally": tally_bar(contents.records) if len(claims) < len(sections) else [],
         "run_tiles": run_tiles(contents.records[0]) if contents.of_runs else [],
         "differences": sum("difference" in cell for cell in data["cells"]),
         "without_details": _without_details(contents),
@@ -93,7 +108,9 @@ def _values(contents: Contents, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _section(number: int, record: Record, of_runs: bool) -> dict[str, Any]:
+def _section(number: int, record: Record, of_runs: bool, data: dict[str, Any]) -> dict[str, Any]:
+    # What a record is about is drawn where it stands, not only among the rest.
+    charts = {"selection": ("selection",), "bound": ("bound",), "figure": record.charts}.get(record.kind, ())
     return {
         "id": f"record-{number}",
         "number": number,
@@ -102,26 +119,12 @@ def _section(number: int, record: Record, of_runs: bool) -> dict[str, Any]:
         "summary": None if of_runs or record.kind == "bound" else summarise([record]),
         "table": None if record.kind == "bound" else result_table(record),
         "bounds": bound_tables(record) if record.kind == "bound" else [],
-        "charts": _own_charts(record),
+        "charts": _drawable(charts, [cell for cell in data["cells"] if cell["record"] == number]),
+        # What is not in this paper has numbers of others beside it.
+        "theirs": "paper" if record.source != NOT_IN_PAPER else "published",
         "compared": any(cell.paper is not None for cell in record.cells),
+        "claim": claim_values(record),
     }
-
-
-def _own_charts(record: Record) -> list[str]:
-    # What a record is about is drawn where it stands, not only among the rest.
-    if record.kind == "selection":
-        return ["selection"] if any(cell.outcome.selection for cell in record.cells) else []
-    if record.kind == "bound":
-        return ["bound"] if any(cell.outcome.bound and cell.outcome.bound.points for cell in record.cells) else []
-    if record.kind != "figure":
-        return []
-    details = [cell.details for cell in record.cells if cell.details is not None]
-    held = {
-        "embedding": any(part.embedding for part in details),
-        "soft-rank": any(part.soft_rank for part in details),
-        "curves": any(part.curves for part in details),
-    }
-    return [name for name in record.charts if held.get(name)]
 
 
 def _without_details(contents: Contents) -> list[str]:
@@ -167,7 +170,7 @@ def environment() -> "Environment":
     """Return what fills our templates: everything is escaped, cut where it is too long, and made visible."""
     with importing("a report", "report"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(own_text),
         autoescape=True,
         trim_blocks=True,
@@ -175,6 +178,16 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         finalize=_shown,
     )
+    made.filters["prose"] = _prose
+    return made
+
+
+def _prose(text: str) -> "Markup":
+    """Text with what stands between backticks as code, and between asterisks as emphasis."""
+    from markupsafe import Markup, escape
+
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_shown(text))))
+    return Markup(re.sub(r"(?<!\w)\*(\w[^*]*)(?<!\s)\*(?!\w)", r"<em>\1</em>", coded))
 
 
 def _plotly() -> str:

@@ -14,7 +14,7 @@ const PAIR_WIDTH = 700; // wider, two pictures stand side by side
 const MANY_CLASSES = 12; // fewer have room for their names and numbers
 
 // A quantity over the epochs, every method of one dataset.
-function curves(cells, theme, choice) {
+function curves(cells, theme, choice, width) {
   const [name, unit] = QUANTITIES[choice.quantity];
   const ours = (cell) => cell.name.startsWith("GraphMix");
   // More than a few at once are a tangle: the paper's own method first, the rest wait in the legend.
@@ -23,7 +23,8 @@ function curves(cells, theme, choice) {
   return [{
     data: held.flatMap((cell, place) => curve(cell, place, choice.quantity, theme, shown.includes(cell))),
     layout: layout(theme, {
-      height: 400 + 8 * cells.length,
+      // The legend has half of it at most, and on a phone a line for each name.
+      height: width < 600 ? 320 + 24 * held.length : 400 + 8 * held.length,
       xaxis: axis(theme, { title: { text: "epoch" } }),
       yaxis: axis(theme, { title: { text: unit ? `${name} (${unit})` : name }, ...settled(shown, choice.quantity) }),
     }),
@@ -51,6 +52,8 @@ function curve(cell, place, quantity, theme, shown) {
   const line = { type: "scatter", mode: "lines", x: epochs, legendgroup: `${place}`, visible: shown || "legendonly" };
   const edge = { ...line, line: { width: 0 }, showlegend: false, hoverinfo: "skip" };
   const paint = methodColour(theme, cell);
+  // Where there are more methods than colours, those of the second round have dashes of their own.
+  const dash = DASHES[(cell.reading + 2 * Math.floor(methodPlace(cell) / theme.colours.length)) % DASHES.length];
   return [
     { ...edge, y: low },
     { ...edge, y: high, fill: "tonexty", fillcolor: faint(paint, 0.16) },
@@ -58,7 +61,7 @@ function curve(cell, place, quantity, theme, shown) {
       ...line,
       y: mean,
       name: short(cell.name, 40),
-      line: { color: paint, width: 2.25, dash: DASHES[cell.reading % DASHES.length] },
+      line: { color: paint, width: 2.25, dash },
       ...hover(mean.map(told)),
     },
   ];

@@ -1,6 +1,7 @@
 """What a page says in sentences of its own: the headline, and everything about one cell."""
 
 from graphmix.report.contents import Contents
+from graphmix.results.claim_wording import summarise_claims
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
 from graphmix.results.wording import failed_trials, points, summarise
@@ -20,7 +21,7 @@ def explain(cell: CellResult) -> str:
             low, high = cell.verdict.interval
             parts.append(f"95 % interval {points(low)} to {points(high)}")
         if cell.verdict.p is not None:
-            parts.append("p < 0.0001" if cell.verdict.p < 0.0001 else f"p = {cell.verdict.p:.4f}")
+            parts.append(say_p(cell.verdict.p))
     if cell.paper is not None and cell.paper.n is not None:
         parts.append(f"the paper's n = {cell.paper.n}")
     if cell.error:
@@ -28,9 +29,19 @@ def explain(cell: CellResult) -> str:
     return "; ".join(parts)
 
 
+def say_p(p: float) -> str:
+    """A p-value with four digits."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
 def headline(contents: Contents) -> str:
-    """One plain sentence of what happened."""
-    return _say_runs(contents.records[0]) if contents.of_runs else f"{summarise(contents.records)}."
+    """What happened in a plain sentence, and in a second one what became of claims."""
+    if contents.of_runs:
+        return _say_runs(contents.records[0])
+    claims = [record.claim for record in contents.records if record.claim is not None]
+    parts = [summarise(contents.records)] if len(claims) < len(contents.records) else []
+    parts += [summarise_claims(claims)] if claims else []
+    return f"{'. '.join(parts)}."
 
 
 def _say_runs(record: Record) -> str:

@@ -1,13 +1,24 @@
 """What became of a claim of the paper: comparisons of cells, and a verdict."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from graphmix.results.schema import Count, Maybe
+from graphmix.results.schema import Count, Maybe, OneOf
 
 ClaimWord = Literal["holds", "does not hold", "holds in part", "undecided"]
 Expected = Literal["higher", "lower", "at most", "at least"]
 EXPECTED: tuple[Expected, ...] = get_args(Expected)
+# What can be compared, in words.
+QUANTITIES = {
+    "test_accuracy": "test accuracy (%)",
+    "soft_rank": "soft-rank",
+    "separation": "separation",
+    "centroid_accuracy": "accuracy of the nearest class mean (%)",
+    "train_loss": "training loss",
+    "seconds": "seconds a trial",
+    "memory": "memory of a trial (GiB)",
+    "grid": "range of validation accuracy over the grid (points)",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,14 +28,14 @@ class Comparison:
     Attributes:
         row: the row.
         against: the row that it is compared with; None if it is compared with the bound alone.
-        quantity: what is compared, a key of `experiments.claims.QUANTITIES`.
+        quantity: what is compared, a key of `QUANTITIES`.
         expects: "higher" or "lower" than the other row, in the mean over trials; "at most" or "at least" the bound.
         bound: of the quantity, or of its ratio to that of the other row; None for "higher" and "lower".
         margin: if a difference is not significant and its whole interval is within this, the claim does not hold.
     """
 
     row: str
-    quantity: str
+    quantity: Annotated[str, OneOf(tuple(QUANTITIES))]
     expects: Expected
     against: str | None = None
     bound: float | None = None
