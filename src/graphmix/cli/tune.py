@@ -149,16 +149,19 @@ def tune(
         check_tune_folder(out)
     limits = Limits.parse(limit or ())
     with busy("starting"):
-        target, implied = _target(dataset, tables, split, of_dataset, limits, options)
-        from graphmix.tuning.api import space_for
-    fixed = implied | fixed
-    tried = space_for(target, chosen, fixed)
-    check_space(tried, target.make, fixed)
-    if print_space:
-        typer.echo(space_text(tried, (f"What graphmix tune tries on {target.graph.name}.",)), nl=False)
-        return
-    folder = out or fresh_folder(f"{target.graph.name}-tune")
-    with opened(executor, address) as where:
+        _require_optuna()
+    # Nothing is computed to print a space.
+    with opened(*(IN_PROCESS, None) if print_space else (executor, address)) as where:
+        with busy("starting"):
+            target, implied = _target(dataset, tables, split, of_dataset, limits, options, where.device(device))
+            from graphmix.tuning.api import space_for
+        fixed = implied | fixed
+        tried = space_for(target, chosen, fixed)
+        check_space(tried, target.make, fixed)
+        if print_space:
+            typer.echo(space_text(tried, (f"What graphmix tune tries on {target.graph.name}.",)), nl=False)
+            return
+        folder = out or fresh_folder(f"{target.graph.name}-tune")
         found = _run(target, tried, fixed, options, folder, where, quiet=as_json)
     _show(found, folder, as_json=as_json)
     if write_page:
@@ -189,6 +192,11 @@ def _check_source(dataset: str | None, tables: Mapping[str, Any], of_dataset: Ma
         say(f"graphmix: {named} {'has' if len(idle_options) == 1 else 'have'} no effect with {source}")
 
 
+def _require_optuna() -> None:
+    with importing("graphmix tune", "tune"):
+        import optuna  # noqa: F401 - before anything is read
+
+
 def _target(
     dataset: str | None,
     tables: Mapping[str, Any],
@@ -196,17 +204,16 @@ def _target(
     of_dataset: Mapping[str, Any],
     limits: Limits,
     options: TuneOptions,
+    device: str,
 ) -> "tuple[Target, dict[str, Any]]":
     """Read the graph; return what the search is about, and the hyperparameters that the options imply."""
-    with importing("graphmix tune", "tune"):
-        import optuna  # noqa: F401 - before anything is read
     from graphmix.data import check_split_name, is_file, load, split_seeds
     from graphmix.tuning.api import balanced_settings, graph_target, table_target
 
     if dataset is None:
         given = FitOptions(balanced=tables["balanced"], ignore_unknown=tables["ignore_unknown"], limit=limits)
         columns: Columns = columns_of({**tables, "split": split})
-        return table_target(tables["nodes"], tables["edges"], columns, given), balanced_settings(given)
+        return table_target(tables["nodes"], tables["edges"], columns, given, device), balanced_settings(given)
     if split is not None and not is_file(split):
         check_split_name(split)
 
@@ -251,13 +258,17 @@ def _run(
 
 
 def _introduce(target: "Target", tried: Space, fixed: Mapping[str, Any], *, quiet: bool) -> None:
-    """Show the space, and warn of what has no effect."""
+    """Show the space, warn of what has no effect, and tell of mini-batches that nobody asked for."""
+    from graphmix.workflow.plan import part_note
+
     usual, unused = target.make(**fixed), idle(tried, target.make, fixed)
     if unused:
         named = ", ".join(f"`{name}`" for name in unused)
         say(f"graphmix: {named} of the space {'has' if len(unused) == 1 else 'have'} no effect here")
     if "epochs" in fixed and (note := few_epochs(usual)):
         say(f"graphmix: {note}")
+    if usual.batch_nodes and "batch_nodes" not in fixed:
+        say(f"graphmix: {part_note(usual)}")
     if not quiet:
         output.print(space_table(tried, usual))
 
