@@ -198,6 +198,7 @@ def test_points_that_no_config_allows_are_refused_and_the_others_go_on(tiny):
         ({"options": {"points": 0}}, "`points`"),
         ({"options": {"time_limit": 0}}, "`time_limit`"),
         ({"options": {"study": " "}}, "`study`"),
+        ({"options": {"device": "tpu"}}, "`device` must be"),
     ],
 )
 def test_invalid_questions_are_refused(tiny, settings, said):

@@ -84,7 +84,7 @@ def fit_tables(
     """
     options, watch, columns = options or FitOptions(), watch or Watcher(), with_label(columns or Columns(), label)
     _check_settings(settings)
-    device_of(options, executor)
+    device_of(options.device, executor)
     tuned = None if config is None else read_config(config)
     tables = (limited(nodes, options.limit), limited(edges, options.limit))
     if out is None:
@@ -160,12 +160,12 @@ def fit_problem(
     """
     watch, budget = watch or Watcher(), budget or Budget(options.time_limit)
     stages = stages or Stages(watch)
-    plan, notes = in_memory(plan, problem.graph, device_of(options, executor))
+    plan, notes = in_memory(plan, problem.graph, device_of(options.device, executor))
     plan = [replace(each, config=for_team(each.config)) for each in plan]
     notes += idle_minutes(options.checkpoint_minutes, here=executor.here)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan), *notes))
     found = _look_at(problem, options, watch)
-    split = make_split(problem, plan, device_of(options, executor))
+    split = make_split(problem, plan, device_of(options.device, executor))
     wanted = {"plan": [each.to_json() for each in plan], "wishes": options.to_json(), **(asked or {})}
     stages.begin("training")
     noted: dict[str, Any] = {} if options.predictions is None else {NOTED: str(options.predictions)}

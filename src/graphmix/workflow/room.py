@@ -13,7 +13,6 @@ from graphmix.tables.estimates import estimate
 from graphmix.training.config import Config
 from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.options import FitOptions
 from graphmix.workflow.plan import Candidate
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.watching import Watcher
@@ -29,9 +28,13 @@ def expect(tables: tuple[Source, Source], columns: Columns, folder: Path, watch:
     expected.check(room=shutil.disk_usage(there).free)
 
 
-def device_of(options: FitOptions, executor: Executor) -> torch.device:
-    """Return the device whose memory the plan must fit into; workers elsewhere are taken to have as much."""
-    asked = executor.device(options.device)
+def device_of(name: str, executor: Executor) -> torch.device:
+    """Return the device whose memory the training must fit into; workers elsewhere are taken to have as much as here.
+
+    Raises:
+        ConfigError: there is no such device.
+    """
+    asked = executor.device(name)
     return choose_device(asked if executor.here else "cpu")
 
 
