@@ -1,4 +1,4 @@
-"""Memory: how much this process may still take, and which errors mean that it ran out."""
+"""Memory: how much this process may still take, how much it took, and which errors mean that it ran out."""
 
 import errno
 import os
@@ -25,6 +25,17 @@ _CGROUPS = Path("/sys/fs/cgroup")
 def available_memory() -> int:
     """Return the bytes that this process can still take: the machine's, its container's, or its own, the least."""
     return max(0, min([_physical(), *_of_groups(), *_of_limit()]))
+
+
+def peak_memory() -> float | None:
+    """Return the most memory this process has used so far, in GiB; None on Windows, where it is not known."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    # Kilobytes on Linux, bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

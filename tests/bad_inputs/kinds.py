@@ -8,7 +8,7 @@ from bad_inputs.datasets import datasets
 from bad_inputs.fits import fit_tables, fit_written, predict_tables
 from bad_inputs.options import options
 from bad_inputs.outputs import outputs
-from bad_inputs.stored import fit_folder, model_folder, record, reproduction, run_folder
+from bad_inputs.stored import fit_folder, model_folder, record, reproduction, run_folder, search_folder
 from bad_inputs.surroundings import environment, moments, place_and_room, streams
 
 KINDS: dict[str, tuple[int, Draw]] = {
@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[int, Draw]] = {
     "run folders": (50, run_folder),
     "records": (80, record),
     "folders of results": (20, reproduction),
+    "folders of searches": (20, search_folder),
     "npz files": (80, npz),
     "datasets": (20, datasets),
     "options": (110, options),

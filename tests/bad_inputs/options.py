@@ -8,7 +8,7 @@ from typing import Any
 
 from bad_inputs import stock
 from bad_inputs.case import EVERYWHERE, Case, Place
-from bad_inputs.stock import FIT, NODES, QUICK
+from bad_inputs.stock import FIT, NODES, QUICK, SEARCH
 from bad_inputs.words import NAMES, NUMBERS, long_text, odd_text
 
 # What each command is given besides, so that it ends soon, and what it writes.
@@ -26,6 +26,12 @@ _BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
         ("graph.npz",),
         ("out",),
     ),
+    "tune": (
+        ("graph.npz", *SEARCH, "--points", "2", "--check-trials", "0", "--no-report", "--out", "out"),
+        ("graph.npz", "space.toml"),
+        ("out",),
+    ),
+    "explain": (("model", "p1", "--out", "out.csv"), ("model",), ("out.csv",)),
     "demo": ((*QUICK, "--no-report", "--out", "out"), (), ("out",)),
     "reproduce": (("joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report", "--out", "out"), (), ("out",)),
     "report": (("run", "--out", "out.html"), ("run",), ("out.html",)),
@@ -49,6 +55,8 @@ _SLOW = (
     "--channels",
     "--routing-steps",
     "--walks",
+    "--points",
+    "--check-trials",
 )
 _WORDS = (
     "cpu",
@@ -72,8 +80,21 @@ _WORDS = (
     "topic",
     "year",
     "nodes.csv",
+    "p2",
+    "space.toml",
     "synthetic",
     "cora",
+)
+# Places of a study that are none, or that belong to others.
+_STORAGES = (
+    "graph.npz",
+    "sqlite:///graph.npz",
+    "sqlite://",
+    "nosql://x",
+    "postgresql://127.0.0.1:9/x",
+    "a\nb",
+    "",
+    ".",
 )
 
 
@@ -99,7 +120,7 @@ def options(place: Place) -> Case:
     return Case(
         what=ascii(shown),
         arguments=tuple(arguments),
-        writes=(*writes, *own, "runs", "reproduction"),
+        writes=(*writes, *own, "runs", "reproduction", "study.db", "study.log"),
         codes=codes,
         small=True,
     )
@@ -140,6 +161,8 @@ def _add(rng: Random, arguments: list[str], known: list[tuple[str, bool]]) -> No
 
 
 def _value(rng: Random, flag: str) -> str:
+    if flag == "--storage":
+        return rng.choice(["study.db", "study.log", "sqlite:///study.db", "sqlite:///no/such/study.db", *_STORAGES])
     if flag in ("--out", "-o", "--predictions"):
         return rng.choice(
             [

@@ -6,7 +6,7 @@ from pathlib import Path
 from bad_inputs import stock
 from bad_inputs.case import Case, Place
 from bad_inputs.damage import device
-from bad_inputs.stock import FIT, NODES, QUICK
+from bad_inputs.stock import FIT, NODES, QUICK, SEARCH
 from bad_inputs.words import NAMES
 
 # What a command reads, its sound options, its option for the place, and the ending of a file there; "" for a folder.
@@ -25,6 +25,9 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str, str], ...] = 
     ("report", ("run",), ("run",), "--out", ".html"),
     ("report", ("model",), ("model",), "-o", ".html"),
     ("train", ("graph.npz",), ("graph.npz", *QUICK, "--no-report"), "--out", ""),
+    ("tune", ("graph.npz", "space.toml"), ("graph.npz", *SEARCH, "--points", "1", "--no-report"), "--out", ""),
+    ("explain", ("model", "new.csv", "new-edges.csv"), ("model", "p1", "new2", *_NEW), "--out", ".csv"),
+    ("explain", ("model",), ("model", "p3"), "-o", ".html"),
     ("demo", (), (*QUICK, "--no-report"), "--out", ""),
     ("select", ("graph.npz",), ("graph.npz", *QUICK, *_SELECT), "--out", ""),
     ("reproduce", (), _REPRODUCE, "--out", ""),
@@ -34,8 +37,9 @@ _ADDED = {
     "demo": ("supervised", "graphmix"),
     "reproduce": ("cells", "work", "joint-optimisation.json"),
     "select": ("cells", "work", "select-graph-gcn.json"),
+    "tune": ("study.db", "tune.json", "best.toml"),
 }
-_FORCES = ("predict", "advise", "report", "fit")
+_FORCES = ("predict", "explain", "advise", "report", "fit")
 
 
 def outputs(place: Place) -> Case:

@@ -11,6 +11,7 @@ OLD_FILES = Path(__file__).parent.parent / "old_files"
 RESULTS = Path(__file__).parents[2] / "results"
 QUICK = ("--trials", "2", "--epochs", "2", "--device", "cpu")
 FIT = (*QUICK, "--hidden", "4")
+SEARCH = (*QUICK, "--space", "space.toml")
 NODES = ("--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic")
 LINKS = ("--edges", "links.csv", "--link-label", "trust")
 COMMANDS = (
@@ -22,11 +23,15 @@ COMMANDS = (
     ("demo", *QUICK, "--no-report", "--out", "demo"),
     ("select", "graph.npz", *QUICK, "--alphas", "1", "--gammas", "1,2", "--no-report", "--out", "select"),
     ("reproduce", "joint-optimisation", "--only", "GCN/Cora", *QUICK, "--no-report", "--out", "reproduction"),
+    ("tune", "graph.npz", *SEARCH, "--points", "3", "--check-trials", "2", "--out", "search"),
     ("predict", "model", "--nodes", "new.csv", "--edges", "new-edges.csv", "--out", "predictions.parquet"),
+    ("explain", "model", "p1", "--out", "reasons.html"),
     ("advise", "model", "--device", "cpu"),
     ("report", "model", "--out", "page.html"),
     ("data", "list"),
 )
+# Sound hyperparameters to try, for searches.
+SPACE = "[space]\nhidden = [4, 8]\n"
 MODELS = (
     "model",
     "model",
@@ -58,12 +63,13 @@ def make(folder: Path) -> None:
     (folder / "links.csv").write_text("source,target,trust\n" + "".join(",".join(row) + "\n" for row in links))
     (folder / "new-links.csv").write_text("source,target\np1,p2\nq1,p3\nq1,q2\n")
     save(folder / "graph.npz")
+    (folder / "space.toml").write_text(SPACE)
     preload([list(command) for command in COMMANDS], folder)
     shutil.copytree(OLD_FILES, folder / "old")
     shutil.copytree(RESULTS, folder / "results")
     left = [
         name
-        for name in ("model", "model-split", "model-links", "run", "demo", "select")
+        for name in ("model", "model-split", "model-links", "run", "demo", "select", "search")
         if not (folder / name).is_dir()
     ]
     if left:

@@ -15,7 +15,7 @@ _TABLES = ("--nodes", "new.csv", "--edges", "new-edges.csv")
 
 
 def model_folder(place: Place) -> Case:
-    """Predict, advise or report with a model of which something was changed."""
+    """Predict, explain, advise or report with a model of which something was changed."""
     rng = place.rng
     name = rng.choice(MODELS)
     stock.copy(place.stock, place.work, name, "new.csv", "new-edges.csv", "new-links.csv")
@@ -26,10 +26,12 @@ def model_folder(place: Place) -> Case:
         _recompute(folder)
         what.append("checksums recomputed")
     links = "links" in name
-    command = rng.choice(["predict", "predict", "predict", "advise", "report"])
+    command = rng.choice(["predict", "predict", "predict", "explain", "advise", "report"])
     if command == "predict":
         tables = [(), ("--edges", "new-links.csv") if links else _TABLES, _TABLES][rng.randrange(3)]
         arguments, writes = ("predict", model, *tables, "--out", "out.csv"), ("out.csv",)
+    elif command == "explain":
+        arguments, writes = ("explain", model, "p1,p2" if links else "p1", "--out", "out.csv"), ("out.csv",)
     elif command == "advise":
         arguments, writes = ("advise", model, "--device", "cpu", "--count", "3"), ()
     else:
@@ -93,6 +95,30 @@ def reproduction(place: Place) -> Case:
     )
     codes = frozenset({0, 1, 2}) if name == "reproduction" else frozenset({0, 2})
     return Case(what=what, arguments=given, writes=(name,), codes=codes, keeps=True, small=True)
+
+
+def search_folder(place: Place) -> Case:
+    """Go on with a search in a folder that was changed, report on it, or read another space."""
+    rng = place.rng
+    stock.copy(place.stock, place.work, "search", "graph.npz", "space.toml")
+    if rng.random() < 0.3:
+        what = f"space.toml: {_change(rng, place.work / 'space.toml')}"
+        arguments: tuple[str, ...] = (
+            "tune",
+            "graph.npz",
+            *stock.SEARCH,
+            "--points",
+            "1",
+            "--no-report",
+            "--out",
+            "new",
+        )
+        return Case(what=what, arguments=arguments, writes=("new",))
+    what = _tamper(place, place.work / "search")
+    if rng.random() < 0.4:
+        return Case(what=what, arguments=("report", "search", "--out", "page.html"), writes=("page.html",))
+    more = ("--points", "4", "--check-trials", "0", "--no-report", "--out", "search")
+    return Case(what=what, arguments=("tune", "graph.npz", *stock.SEARCH, *more), writes=("search",), keeps=True)
 
 
 def _tamper(place: Place, folder: Path) -> str:

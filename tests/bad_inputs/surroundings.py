@@ -5,7 +5,7 @@ import signal
 
 from bad_inputs import stock
 from bad_inputs.case import CLOSED, FULL, GONE, KEPT, TERMINAL, Case, Place
-from bad_inputs.stock import FIT, NODES, QUICK
+from bad_inputs.stock import FIT, NODES, QUICK, SEARCH
 
 # Commands that succeed: what they need, their arguments, what they write.
 _SOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
@@ -21,6 +21,12 @@ _SOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (("model",), ("predict", "model", "--out", "out.csv"), ("out.csv",)),
     (("model", "new.csv"), ("predict", "model", "--nodes", "new.csv", "--out", "out.parquet"), ("out.parquet",)),
+    (("model",), ("explain", "model", "p1", "--out", "out.csv"), ("out.csv",)),
+    (
+        ("graph.npz", "space.toml"),
+        ("tune", "graph.npz", *SEARCH, "--points", "2", "--check-trials", "0", "--no-report", "--out", "out"),
+        ("out",),
+    ),
     (("model",), ("advise", "model", "--device", "cpu"), ()),
     (("model",), ("advise", "model", "--device", "cpu", "--out", "out"), ("out",)),
     (("graph.npz",), ("train", "graph.npz", *QUICK, "--no-report", "--out", "out"), ("out",)),
@@ -41,7 +47,7 @@ _SOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     ((), ("fit", "--help"), ()),
     ((), (), ()),
 )
-_HEAVY = 12
+_HEAVY = 14
 _VARIABLES: tuple[dict[str, str | None], ...] = (
     {"HOME": None},
     {"HOME": ""},

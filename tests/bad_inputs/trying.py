@@ -17,7 +17,20 @@ from bad_inputs.judge import FAULTS, Fault, judge
 from bad_inputs.kinds import choose
 from bad_inputs.snapshot import Snapshot
 
-COMMANDS = ("demo", "fit", "predict", "advise", "train", "select", "reproduce", "report", "data list", "data get")
+COMMANDS = (
+    "demo",
+    "fit",
+    "predict",
+    "explain",
+    "advise",
+    "train",
+    "tune",
+    "select",
+    "reproduce",
+    "report",
+    "data list",
+    "data get",
+)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from command_line import graphmix, graphmix_signalled, refused
 from graphmix.storage.lock import locked
 from graphmix.tables import estimates
 from graphmix.training.methods import fit_methods
-from graphmix.workflow import fitting
+from graphmix.workflow import fitting, room
 from graphmix.workflow.model import load_model
 from small_tables import lines, pairs, rows, tree, write_edges, write_nodes
 
@@ -241,15 +241,20 @@ def test_options_that_cannot_be(tables, options, parts):
 
 
 def test_tables_that_cannot_fit_are_refused_before_they_are_read(tables, monkeypatch):
-    size = estimates.TableSize(50_000_000, 40)
-    monkeypatch.setattr(estimates, "size_of", lambda path: size)
+    monkeypatch.setattr(
+        estimates, "size_of", lambda path, reading: estimates.TableSize(50_000_000, 40 - len(reading.ignore))
+    )
     monkeypatch.setattr(estimates, "available_memory", lambda: 2**33)
     monkeypatch.setattr(fitting, "read_problem", None)
     result = fit(tables)
     assert result.returncode == 2
     assert "about 50,000,000 nodes and 50,000,000 edges: reading them takes about" in result.stderr
     assert "but only 8 GiB of memory are free; not even the nodes fit" in result.stderr
+    assert "leave columns out with --ignore" in result.stderr
     assert not (tables / "model").exists()
+    # Columns that are left out take no room.
+    told = [fit(tables, *options).stderr.partition(" of memory and")[0] for options in ((), ("--ignore", "year"))]
+    assert told[0] != told[1]
 
 
 def test_a_fit_in_mini_batches_says_so(tables):
@@ -543,7 +548,7 @@ def test_many_classes_fit_or_are_refused_at_once(tmp_path, monkeypatch):
     (tmp_path / "edges.csv").write_text(CYCLE)
     write(30_000, 10_000)
     # As on a machine of 16 GiB, whatever this one is.
-    monkeypatch.setattr(fitting, "free_memory", lambda device: 2**34)
+    monkeypatch.setattr(room, "free_memory", lambda device: 2**34)
     one_sentence(tmp_path, fit(tmp_path), "30,000 nodes", "10,000 classes", "GiB")
     write(600, 200)
     stored, _ = fitted(tmp_path)

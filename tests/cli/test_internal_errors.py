@@ -107,6 +107,15 @@ def test_a_message_that_cannot_be_made():
     assert internal_errors.summary(Broken()) == "Broken"
 
 
+def test_a_log_is_written_where_versions_cannot_be_read(monkeypatch, tmp_path):
+    def version(package):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(internal_errors, "version", version)
+    monkeypatch.setenv("GRAPHMIX_CACHE", str(tmp_path))
+    assert "ZeroDivisionError" in internal_errors.write_log(ZeroDivisionError()).read_text()
+
+
 def test_a_bug_fails_the_tests_that_meet_it(monkeypatch, tmp_path):
     monkeypatch.setattr(data, "where", lambda *_: 1 / 0)
     with pytest.raises(AssertionError, match="internal error") as failed:

@@ -138,6 +138,8 @@ BAD = {
         ["mine.npz", "--split", "1-per-class-no-validation", "--out", "new"],
         ["validation"],
     ),
+    "no such device": (["mine.npz", "--device", "tpu", "--out", "new"], ["--device must be", "'tpu'"]),
+    "a note is not said before a refusal": (["mine.npz", "--label", "x", "--teacher-decay", "7"], ["--teacher-decay"]),
     "no such executor": (["mine.npz", "--executor", "dask"], ["--executor", "dask"]),
     "too long": (["mine.npz", "--points", "1000000000", "--epochs", "1000000000"], ["--epochs"]),
 }

@@ -5,12 +5,14 @@ import re
 import signal
 import socket
 import sys
+from contextlib import nullcontext
 
 import pytest
 
 from command_line import graphmix, graphmix_process, refused, save
 from graphmix.errors import ConfigError, RunError
 from graphmix.executors import LOCAL, check_executor, open_executor
+from graphmix.executors.local import Local
 
 QUICK = ["--trials", "2", "--epochs", "3", "--device", "cpu", "--no-report"]
 
@@ -134,7 +136,19 @@ def test_a_worker_of_another_version():
 
 
 def test_a_baseline_says_that_it_needs_no_executor(graph, tmp_path):
-    where = ["--method", "label-propagation", "--executor", "ray", "--out", tmp_path / "run"]
-    done = graphmix("train", graph, "--trials", "2", "--device", "cpu", "--no-report", *where)
+    where = ["--method", "label-propagation", "--executor", "ray", "--checkpoint-minutes", "1"]
+    done = graphmix("train", graph, *QUICK, *where, "--out", tmp_path / "run")
     assert done.returncode == 0
-    assert "--executor has no effect with the baseline label-propagation" in done.stderr
+    assert "--epochs, --checkpoint-minutes, --executor have no effect with the baseline label-prop" in done.stderr
+
+
+def test_minutes_between_checkpoints_have_no_effect_on_workers(graph, tmp_path, monkeypatch):
+    class Elsewhere(Local):
+        here = False
+
+    monkeypatch.setattr("graphmix.cli.train.opened", lambda name, address: nullcontext(Elsewhere()))
+    for number, (minutes, told) in enumerate(((["--checkpoint-minutes", "1"], True), ([], False))):
+        where = ["--executor", "ray", *minutes, "--no-report", "--out", tmp_path / f"run{number}"]
+        done = graphmix("train", graph, *QUICK, *where)
+        assert done.returncode == 0, done.stderr
+        assert ("--checkpoint-minutes has no effect with workers" in done.stderr) is told

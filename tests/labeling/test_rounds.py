@@ -75,6 +75,15 @@ def test_a_round_counts_what_it_says(matter, tmp_path, monkeypatch):
     assert sum(count for *_, count in other.round.moves) == other.round.changed
 
 
+def test_a_round_is_planned_for_its_device(matter, tmp_path, monkeypatch):
+    def plan(graph, methods, settings, *, device):
+        raise DataError(f"planned for {device}")
+
+    monkeypatch.setattr(rounds, "make_plan", plan)
+    with pytest.raises(DataError, match="planned for cuda:1"):
+        rounds.train(matter, truth(), QUICK, 36, folder=tmp_path, device="cuda:1")
+
+
 class Reports(io.StringIO):
     """Where a worker reports; says when there is something."""
 

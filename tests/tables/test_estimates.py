@@ -10,6 +10,7 @@ from graphmix.errors import DataError
 from graphmix.limits import GIB
 from graphmix.tables import estimates
 from graphmix.tables.estimates import CELL, EDGE, NODE, Estimate, TableSize, estimate, size_of
+from graphmix.tables.reading import Reading
 
 LARGE = Estimate(TableSize(10_000_000, 52), TableSize(100_000_000, 2))
 
@@ -34,6 +35,19 @@ def test_sizes_are_those_of_the_metadata_and_of_the_first_lines(tmp_path):
     assert estimate(tmp_path / "t.csv", tmp_path / "t.csv").edges.rows == 501
 
 
+def test_columns_that_are_ignored_do_not_count(tmp_path):
+    wide = pa.table({"id": ["a"], "topic": ["x"], "f.0": [1.0], "f1": [1.0], "words": [["a", "b"]]})
+    parquet.write_table(wide, tmp_path / "t.parquet")
+    for ignore, columns in (((), 5), (("f.0", "words"), 3), (("f", "nothing"), 4)):
+        assert size_of(tmp_path / "t.parquet", Reading(ignore=ignore)).columns == columns, ignore
+    (tmp_path / "t.csv").write_bytes('id;"Größe";f1\r\na;1;2\r\n'.encode("latin-1"))
+    assert size_of(tmp_path / "t.csv", Reading("latin-1", ignore={"Größe", "f1"})).columns == 1
+    assert size_of(tmp_path / "t.csv", Reading("latin-1", False, {"column 1", "f1"})).columns == 2
+    assert size_of(tmp_path / "t.csv", Reading("no such encoding")) is None
+    found = estimate(tmp_path / "t.parquet", tmp_path / "t.csv", Reading(ignore={"f1"}))
+    assert (found.nodes.columns, found.edges.columns) == (4, 3)
+
+
 def test_what_an_estimate_says():
     needed = 300 * 2**20 + 10_000_000 * (NODE + 52 * CELL) + 100_000_000 * EDGE
     assert LARGE.memory == needed
@@ -50,6 +64,19 @@ def test_tables_that_cannot_fit_are_refused_with_what_would():
         LARGE.check(free=2 * GIB)
     with pytest.raises(DataError, match="where only 1 GiB are free; make room, or choose another folder"):
         LARGE.check(free=2**40, room=GIB)
+
+
+def test_a_refusal_names_ignore_where_it_would_help():
+    with pytest.raises(DataError, match="leave others out; or leave columns out with `ignore`: of 52 about 44 would"):
+        LARGE.check(free=13 * GIB)
+    Estimate(TableSize(10_000_000, 44), LARGE.edges).check(free=13 * GIB)
+    narrow = Estimate(TableSize(10_000_000, 2), LARGE.edges)
+    with pytest.raises(DataError, match=r"leave others out$"):
+        narrow.check(free=4 * GIB)
+    with pytest.raises(DataError, match="would: leave columns out with `ignore`, or divide the graph"):
+        LARGE.check(free=2 * GIB)
+    with pytest.raises(DataError, match="would: divide the graph"):
+        LARGE.check(free=GIB)
 
 
 def test_what_is_said_to_fit_does(monkeypatch):

@@ -249,6 +249,15 @@ def test_a_storage_that_cannot_be_used_is_one_sentence_without_a_password(tmp_pa
     assert "hidden" not in str(error.value)
 
 
+def test_an_optuna_that_cannot_read_its_own_files_is_one_sentence(tmp_path, monkeypatch):
+    def assert_versions(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("optuna.storages.RDBStorage", assert_versions)
+    with pytest.raises(RunError, match=r"s\.db cannot be used: Optuna cannot read its own files"):
+        storages.open_storage(tmp_path / "s.db")
+
+
 def test_a_worker_is_known_by_its_machine_and_process(tmp_path):
     held = study(tmp_path / "study.db")
     held.claim(1)

@@ -7,14 +7,17 @@ import torch
 
 import graphmix
 from graphmix.errors import ConfigError, DataError, RunError
+from graphmix.executors.local import Local
 from graphmix.results.reader import parse
 from graphmix.results.tuned import TuneResult, compare
 from graphmix.results.tuned_wording import config_comments, say_best, say_checked, say_counts
 from graphmix.results.writer import to_json
+from graphmix.tuning import api
 from graphmix.tuning import search as searching
 from graphmix.tuning.scoring import Score, score
 from graphmix.tuning.space import SEARCH_SEEDS
 from graphmix.tuning.watching import TuneWatcher
+from graphmix.workflow import plan as planning
 from graphmix.workflow.plan import make_plan
 from small_tables import pairs, rows, write_edges, write_nodes
 
@@ -195,6 +198,7 @@ def test_points_that_no_config_allows_are_refused_and_the_others_go_on(tiny):
         ({"options": {"points": 0}}, "`points`"),
         ({"options": {"time_limit": 0}}, "`time_limit`"),
         ({"options": {"study": " "}}, "`study`"),
+        ({"options": {"device": "tpu"}}, "`device` must be"),
     ],
 )
 def test_invalid_questions_are_refused(tiny, settings, said):
@@ -238,3 +242,23 @@ def test_a_plan_tries_the_tuned_method_with_its_settings_and_others_with_theirs(
     # What is given wins, and a method that is not among the others is added.
     plan = make_plan(graph, ("supervised",), {"hidden": 5, "backbone": "auto"}, tuned)
     assert [(each.name, each.config.hidden) for each in plan] == [("supervised-gpr", 5), ("graphmix-steady-appnp", 5)]
+
+
+class OnGpus(Local):
+    """Says that jobs run on the GPUs of other machines."""
+
+    def device(self, name):
+        return "cuda"
+
+
+def test_points_on_large_tables_train_in_parts_as_a_fit_does(tmp_path, monkeypatch):
+    tables = write_nodes(tmp_path / "n.csv", rows(30)), write_edges(tmp_path / "e.csv", pairs(30))
+    monkeypatch.setattr(planning, "MANY_PROPAGATED", 0)
+    monkeypatch.setattr(api, "search", lambda target, *_, **__: target)
+    options = replace(FEW, device="cpu")
+    here, there = (
+        graphmix.tune_tables(*tables, label="topic", options=options, executor=each) for each in (Local(), OnGpus())
+    )
+    assert [each.make(hidden=7).batch_nodes for each in (here, there)] == [1024, 0]
+    assert here.make(backbone="unet").batch_nodes == 0
+    assert here.make(batch_nodes=0).batch_nodes == 0

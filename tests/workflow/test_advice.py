@@ -7,9 +7,11 @@ from graphmix import Graph, dual, synthetic
 from graphmix.data.structure import Edges
 from graphmix.errors import ConfigError, DataError
 from graphmix.evaluation.heldout import HeldOut
+from graphmix.workflow import advice, plan
 from graphmix.workflow.advice import held_pair
 from graphmix.workflow.next_labels import next_labels
 from graphmix.workflow.suspects import suspect_labels
+from small_tables import fit_tables, write_edges, write_nodes
 
 
 def stars(*sizes):
@@ -284,3 +286,16 @@ def test_the_networks_that_judge_labels_do_not_depend_on_the_order_of_a_file():
     alone = {"supervised-sage": right(0.5), "supervised-gpr": right(0.25), "fcn": right(0)}
     assert held_pair(alone) == (alone["supervised-sage"], alone["fcn"])
     assert held_pair({"supervised-gpr": right(1)}) is None
+
+
+def test_folds_of_a_very_large_graph_are_held_out_in_parts(tmp_path, monkeypatch):
+    tables = write_nodes(tmp_path / "n.csv"), write_edges(tmp_path / "e.csv")
+    model = fit_tables(tmp_path, *tables, methods=("label-propagation",))
+
+    def hold_out(candidate, *_, **__):
+        raise DataError(f"{candidate.config.batch_nodes} nodes")
+
+    monkeypatch.setattr(advice, "hold_out", hold_out)
+    monkeypatch.setattr(plan, "MANY_PROPAGATED", 0)
+    with pytest.raises(DataError, match="1024 nodes"):
+        model.advise(2, device="cpu")

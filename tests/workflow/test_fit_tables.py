@@ -8,7 +8,8 @@ import pytest
 
 import graphmix
 from graphmix.errors import ConfigError, DataError, RunError
-from graphmix.workflow import plan
+from graphmix.executors.local import Local
+from graphmix.workflow import fitting, plan
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import fit_tables
 from graphmix.workflow.model import load_model
@@ -239,3 +240,36 @@ def test_a_fit_in_mini_batches_says_so_and_predicts_every_row(files, tmp_path, m
     assert len(fitted.predict()) == 36
     again = load_model(tmp_path / "model")
     assert again.predict().columns == fitted.predict().columns
+
+
+class Elsewhere(Local):
+    """Runs jobs here, and says that other machines do."""
+
+    here = False
+
+
+class OnGpus(Elsewhere):
+    """And that those have GPUs."""
+
+    def device(self, name):
+        return "cuda"
+
+
+def test_a_plan_is_made_for_the_device_of_the_workers(files, monkeypatch):
+    planned = []
+    monkeypatch.setattr(plan, "MANY_PROPAGATED", 0)
+    monkeypatch.setattr(fitting, "fit_problem", lambda problem, made, *_, **__: planned.append(made))
+    for executor in (OnGpus(), Local()):
+        fit_tables(*files, label="topic", options=OPTIONS, executor=executor)
+    assert [each[0].config.batch_nodes for each in planned] == [0, 1024]
+
+
+def test_minutes_between_checkpoints_have_no_effect_on_workers(files):
+    def notes(executor, minutes):
+        options = FitOptions(methods=("label-propagation",), device="cpu", checkpoint_minutes=minutes)
+        return fit_tables(*files, label="topic", options=options, executor=executor, **QUICK).problem.notes
+
+    told = [note for note in notes(Elsewhere(), 1) if "`checkpoint_minutes` has no effect with workers" in note]
+    assert len(told) == 1
+    for here in (notes(Elsewhere(), 5), notes(Local(), 1)):
+        assert not any("checkpoint_minutes" in note for note in here)

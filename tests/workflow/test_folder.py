@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.storage.description import OWN, description_checksum
+from graphmix.training.config import ADDED, Config
 from graphmix.workflow.folder import begin, check_folder
 from graphmix.workflow.model import load_model
 from graphmix.workflow.output import OutputTable
@@ -293,6 +294,51 @@ def test_going_on_takes_the_same_wishes(tmp_path):
         pass
     (tmp_path / "m" / "config.json").write_text("{")
     with pytest.raises(RunError, match=r"config\.json is damaged"), begin(tmp_path / "m", {"a": 1}, resume=True):
+        pass
+
+
+def change_begun(folder, change):
+    """Change what the folder of an unfinished fit says of it."""
+    begun = json.loads((folder / "config.json").read_text())
+    change(begun)
+    (folder / "config.json").write_text(json.dumps(begun))
+
+
+def test_a_fit_of_an_earlier_build_goes_on_with_the_defaults_of_newer_settings(tmp_path):
+    config = Config(trials=2).to_dict()
+    old = {name: value for name, value in config.items() if name not in ADDED}
+    begun = {"plan": [{"method": "fcn", "config": old}], "wishes": {}}
+    stop(tmp_path / "m", begun, "candidates/fcn/heldout.safetensors")
+    with begin(tmp_path / "m", {"plan": [{"method": "fcn", "config": config}], "wishes": {}}, resume=True):
+        pass
+    newer = {"plan": [{"method": "fcn", "config": config | {"batch_nodes": 8}}], "wishes": {}}
+    with pytest.raises(RunError, match="another fit, with other plan"), begin(tmp_path / "m", newer, resume=True):
+        pass
+    for plan in ("x", ["x"], [{"config": []}], [{}]):
+        change_begun(tmp_path / "m", lambda begun, plan=plan: begun.update(plan=plan))
+        with pytest.raises(RunError, match="with other plan"), begin(tmp_path / "m", newer, resume=True):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("versions", "told"),
+    [
+        ({"torch": "1.0"}, "was begun with torch 1.0, and this is torch "),
+        ({"torch": None}, "was begun with torch None, and"),
+        ({"torch": "\x1b[31m"}, r"was begun with torch \x1b[31m, and"),
+    ],
+)
+def test_a_fit_of_other_versions_is_told_so_before_anything_else(tmp_path, versions, told):
+    stop(tmp_path / "m", {"plan": []}, "candidates/fcn/heldout.safetensors")
+    change_begun(tmp_path / "m", lambda begun: begun["versions"].update(versions))
+    with pytest.raises(RunError) as raised, begin(tmp_path / "m", {"plan": [1]}, resume=True):
+        pass
+    assert told in str(raised.value)
+    change_begun(tmp_path / "m", lambda begun: begun.update(versions=[]))
+    with (
+        pytest.raises(RunError, match="begun with graphmix of another version"),
+        begin(tmp_path / "m", {"plan": [1]}, resume=True),
+    ):
         pass
 
 

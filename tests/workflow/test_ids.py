@@ -102,8 +102,8 @@ def test_every_form_gives_back_what_it_got(fitted):
 
 def test_advice_names_the_same_ids(fitted, monkeypatch):
     # Which ids it names does not depend on how well the network is trained that it needs.
-    usual = advice.usual_config
-    monkeypatch.setattr(advice, "usual_config", lambda *given, **options: usual(*given, **options, epochs=8))
+    usual = advice.config_on
+    monkeypatch.setattr(advice, "config_on", lambda *given, **options: usual(*given, **options, epochs=8))
     folder, _, ids = fitted
     result = graphmix("advise", folder / "model", "-o", folder / "advice", "--device", "cpu")
     assert result.returncode == 0, result.stderr

@@ -146,7 +146,7 @@ def test_an_interrupted_fit_of_an_older_version_is_not_continued(tmp_path, name)
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(old))
     before = tree(folder)
-    with pytest.raises(RunError, match="holds another fit, with other") as raised:
+    with pytest.raises(RunError, match="a fit that was begun with graphmix 0") as raised:
         fit_tables(tmp_path, *tables, out="old", resume=True)
     assert "\n" not in str(raised.value)
     assert tree(folder) == before

@@ -229,4 +229,30 @@ def test_on_a_cpu_a_very_large_graph_is_trained_in_parts_for_the_usual_epochs(mo
     # Whoever asks for full batches has them, and so do networks that need the whole graph.
     full = make_plan(whole, fit_methods(), {"batch_nodes": 0}, device="cpu")
     unet = make_plan(whole, ("supervised",), {"backbone": "unet"}, device="cpu")
-    assert not any(each.config.batch_nodes for each in (*full, *unet))
+    kept = make_plan(whole, ("graphmix-steady",), {"target_every": 5}, device="cpu")
+    assert not any(each.config.batch_nodes for each in (*full, *unet, *kept))
+    assert in_memory(full, whole, torch.device("cpu"))[1] == []
+
+
+def test_mini_batches_depend_on_the_device_by_name_even_if_it_is_not_here(monkeypatch):
+    monkeypatch.setattr(planning, "MANY_PROPAGATED", 0)
+    (there,) = make_plan(graph(), ("supervised",), {}, device="cuda")
+    assert there.config.batch_nodes == 0
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    (here,) = make_plan(graph(), ("supervised",), {}, device="auto")
+    assert here.config.batch_nodes == 0
+    (named,) = make_plan(graph(), ("supervised",), {}, device="cpu")
+    assert named.config.batch_nodes == 1024
+
+
+def test_a_tuned_method_is_trained_in_parts_as_others_are(monkeypatch):
+    monkeypatch.setattr(planning, "MANY_PROPAGATED", 0)
+    tuned = {"method": "graphmix-steady", "backbone": "appnp", "hidden": 7}
+    both = make_plan(graph(), ("supervised",), {}, tuned, device="cpu")
+    assert [(each.method, each.config.batch_nodes) for each in both] == [
+        ("supervised", 1024),
+        ("graphmix-steady", 1024),
+    ]
+    assert both[1].config.hidden == 7
+    (own,) = make_plan(graph(), ("graphmix-steady",), {}, tuned | {"batch_nodes": 0}, device="cpu")
+    assert own.config.batch_nodes == 0

@@ -45,7 +45,7 @@ from graphmix.workflow.options import FitOptions, check_backbone
 from graphmix.workflow.places import check_predictions
 
 if TYPE_CHECKING:
-    from graphmix.results.fit import FitMetrics
+    from graphmix.workflow.model import TableModel
 
 TABLES = "The tables"
 TRAINING = "What is trained"
@@ -216,20 +216,7 @@ def fit(
     with resumes, together(device, executor), opened(executor, address) as chosen_executor, watching as screen:
         told: dict[str, Any] = {"config": tuned, "watch": screen, "executor": chosen_executor}
         model = fit_tables(nodes, edges, out=out, columns=columns, options=options, **told, **settings)
-    for failure in model.failures:
-        say(f"graphmix: {failure}")
-    metrics = model.metrics
-    assert metrics is not None  # a fit has just computed them
-    if as_json:
-        typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
-    else:
-        _show_outcome(metrics)
-        for note in metrics.notes:
-            # Those of the problem were shown before the training.
-            if note not in model.problem.notes:
-                tell(f"· {note}")
-        where = predictions or out / PREDICTIONS
-        tell(f"Model written to {out}, predictions to {where}")
+    _show(model, out, predictions or out / PREDICTIONS, as_json=as_json)
     if write_page:
         write_report(out, quiet=as_json)
 
@@ -259,7 +246,20 @@ def parse_features(asked: list[str], option: str) -> dict[str, str | None]:
     return chosen
 
 
-def _show_outcome(metrics: "FitMetrics") -> None:
+def _show(model: "TableModel", out: Path, predictions: Path, *, as_json: bool) -> None:
+    """Say how good the model is, and where it and its predictions are."""
+    for failure in model.failures:
+        say(f"graphmix: {failure}")
+    metrics = model.metrics
+    assert metrics is not None  # a fit has just computed them
+    if as_json:
+        typer.echo(json.dumps(to_json(metrics) | {"out": str(out)}, allow_nan=False))
+        return
     output.print(outcome_table(metrics, output.width))
     for line in (recommend(metrics), *outcome_lines(metrics)):
         tell(line)
+    for note in metrics.notes:
+        # Those of the problem were shown before the training.
+        if note not in model.problem.notes:
+            tell(f"· {note}")
+    tell(f"Model written to {out}, predictions to {predictions}")

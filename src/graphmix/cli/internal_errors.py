@@ -92,7 +92,7 @@ def _circumstances() -> str:
     lines.append(f"Python {platform.python_version()} on {platform.platform()}")
     lines.append(f"graphmix {__version__}")
     for package in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
+        with contextlib.suppress(PackageNotFoundError, OSError):  # too many files may be open
             lines.append(f"{package} {version(package)}")
     return "\n".join(lines) + "\n"
 

@@ -42,7 +42,7 @@ from graphmix.limits import Limits
 from graphmix.results.writer import to_json
 from graphmix.storage.folders import check_run_folder, lacks_details
 from graphmix.text import name_for_screen
-from graphmix.training.checkpoint_minutes import MINUTES, check_minutes
+from graphmix.training.checkpoint_minutes import MINUTES, check_minutes, idle_minutes
 from graphmix.training.config import Config
 from graphmix.training.config_file import read_config
 from graphmix.training.estimates import check_runs
@@ -119,12 +119,14 @@ def train(
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
-        _warn_of_unused(method, given | ({} if here else {"executor": executor, "address": address}))
+        minutes = {} if checkpoint_minutes == MINUTES else {"checkpoint_minutes": checkpoint_minutes}
+        _warn_of_unused(method, given | minutes | ({} if here else {"executor": executor, "address": address}))
         results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
         few = None if given["epochs"] is None else few_epochs(config)
         notes = [note for note in (few, unused_settings(config, given)) if note is not None]
+        notes += idle_minutes(checkpoint_minutes, here=here)
         fits = fitting(graph, config, chosen)
         if fits is not config:
             notes.append(fitting_note(graph, config, chosen))

@@ -130,7 +130,7 @@ def tune(
     """Search for hyperparameters: Optuna proposes points, validation nodes or folds judge them, never test nodes."""
     tables = {name: given.pop(name) for name in _OF_TABLES}
     of_dataset = {"splits": splits, "split_seed": split_seed, "data_root": data_root}
-    _check_source(dataset, tables, of_dataset)
+    notes = _check_source(dataset, tables, of_dataset)
     options = TuneOptions(
         points=points,
         trials=_trials(given),
@@ -149,17 +149,22 @@ def tune(
         check_tune_folder(out)
     limits = Limits.parse(limit or ())
     with busy("starting"):
-        target, implied = _target(dataset, tables, split, of_dataset, limits, options)
-        from graphmix.tuning.api import space_for
-    fixed = implied | fixed
-    tried = space_for(target, chosen, fixed)
-    check_space(tried, target.make, fixed)
-    if print_space:
-        typer.echo(space_text(tried, (f"What graphmix tune tries on {target.graph.name}.",)), nl=False)
-        return
-    folder = out or fresh_folder(f"{target.graph.name}-tune")
-    with opened(executor, address) as where:
-        found = _run(target, tried, fixed, options, folder, where, quiet=as_json)
+        _require_optuna()
+    # Nothing is computed to print a space.
+    with opened(*(IN_PROCESS, None) if print_space else (executor, address)) as where:
+        with busy("starting"):
+            target, implied = _target(dataset, tables, split, of_dataset, limits, options, where.device(device))
+            from graphmix.tuning.api import space_for
+            from graphmix.workflow.room import device_of
+        fixed = implied | fixed
+        tried = space_for(target, chosen, fixed)
+        check_space(tried, target.make, fixed)
+        if print_space:
+            typer.echo(space_text(tried, (f"What graphmix tune tries on {target.graph.name}.",)), nl=False)
+            return
+        device_of(device, where)  # checks it, before there is a folder
+        folder = out or fresh_folder(f"{target.graph.name}-tune")
+        found = _run(target, tried, fixed, options, folder, where, notes, quiet=as_json)
     _show(found, folder, as_json=as_json)
     if write_page:
         write_report(folder, quiet=as_json)
@@ -169,8 +174,8 @@ def _trials(given: Mapping[str, Any]) -> int:
     return TRIALS if given["trials"] is None else int(given["trials"])
 
 
-def _check_source(dataset: str | None, tables: Mapping[str, Any], of_dataset: Mapping[str, Any]) -> None:
-    """Raise ConfigError unless there is a dataset or there are tables; name the options that have no effect."""
+def _check_source(dataset: str | None, tables: Mapping[str, Any], of_dataset: Mapping[str, Any]) -> list[str]:
+    """Raise ConfigError unless there is a dataset or there are tables; return a note on options without effect."""
     if dataset is None:
         if tables["edges"] is None:
             raise ConfigError("a search needs a dataset, or your tables: `nodes`, `edges` and `label`")
@@ -183,10 +188,16 @@ def _check_source(dataset: str | None, tables: Mapping[str, Any], of_dataset: Ma
         require_graphs(dataset)
         usual = {"encoding": "utf-8", "no_weight": False, "ignore_unknown": False, "balanced": False}
         idle_options = [name for name, value in tables.items() if value != usual.get(name)]
-    if idle_options:
-        named = ", ".join(f"`{name}`" for name in idle_options)
-        source = "tables" if dataset is None else f"the dataset {name_for_screen(dataset)}"
-        say(f"graphmix: {named} {'has' if len(idle_options) == 1 else 'have'} no effect with {source}")
+    if not idle_options:
+        return []
+    named = ", ".join(f"`{name}`" for name in idle_options)
+    source = "tables" if dataset is None else f"the dataset {name_for_screen(dataset)}"
+    return [f"{named} {'has' if len(idle_options) == 1 else 'have'} no effect with {source}"]
+
+
+def _require_optuna() -> None:
+    with importing("graphmix tune", "tune"):
+        import optuna  # noqa: F401 - before anything is read
 
 
 def _target(
@@ -196,17 +207,16 @@ def _target(
     of_dataset: Mapping[str, Any],
     limits: Limits,
     options: TuneOptions,
+    device: str,
 ) -> "tuple[Target, dict[str, Any]]":
     """Read the graph; return what the search is about, and the hyperparameters that the options imply."""
-    with importing("graphmix tune", "tune"):
-        import optuna  # noqa: F401 - before anything is read
     from graphmix.data import check_split_name, is_file, load, split_seeds
     from graphmix.tuning.api import balanced_settings, graph_target, table_target
 
     if dataset is None:
         given = FitOptions(balanced=tables["balanced"], ignore_unknown=tables["ignore_unknown"], limit=limits)
         columns: Columns = columns_of({**tables, "split": split})
-        return table_target(tables["nodes"], tables["edges"], columns, given), balanced_settings(given)
+        return table_target(tables["nodes"], tables["edges"], columns, given, device), balanced_settings(given)
     if split is not None and not is_file(split):
         check_split_name(split)
 
@@ -229,6 +239,7 @@ def _run(
     options: TuneOptions,
     folder: Path,
     executor: Executor,
+    notes: list[str],
     *,
     quiet: bool,
 ) -> "TuneResult":
@@ -241,7 +252,7 @@ def _run(
     with resumable(f"the same command with --out {folder} goes on with the study"), TuneScreen() as screen:
         # Opened before anything is shown: it may be another study, or locked.
         held = Search(target, tried, fixed, options, watch=screen, executor=executor)
-        _introduce(target, tried, fixed, quiet=quiet)
+        _introduce(target, tried, fixed, notes, quiet=quiet)
         held.try_points()
         found = held.result()
     if held.running:
@@ -250,13 +261,19 @@ def _run(
     return found
 
 
-def _introduce(target: "Target", tried: Space, fixed: Mapping[str, Any], *, quiet: bool) -> None:
-    """Show the space, and warn of what has no effect."""
+def _introduce(target: "Target", tried: Space, fixed: Mapping[str, Any], notes: list[str], *, quiet: bool) -> None:
+    """Show the space, warn of what has no effect, and tell of mini-batches that nobody asked for."""
+    from graphmix.workflow.plan import part_note
+
     usual, unused = target.make(**fixed), idle(tried, target.make, fixed)
     if unused:
         named = ", ".join(f"`{name}`" for name in unused)
-        say(f"graphmix: {named} of the space {'has' if len(unused) == 1 else 'have'} no effect here")
+        notes.append(f"{named} of the space {'has' if len(unused) == 1 else 'have'} no effect here")
     if "epochs" in fixed and (note := few_epochs(usual)):
+        notes.append(note)
+    if usual.batch_nodes and "batch_nodes" not in fixed:
+        notes.append(part_note(usual))
+    for note in notes:
         say(f"graphmix: {note}")
     if not quiet:
         output.print(space_table(tried, usual))

@@ -102,7 +102,7 @@ def train(
     options = FitOptions(
         methods=METHODS[stage], target_accuracy=begun.target_accuracy, coverage=begun.coverage, device=device
     )
-    plan = make_plan(problem.graph, options.methods, _SETTINGS)
+    plan = make_plan(problem.graph, options.methods, _SETTINGS, device=device)
     split = problem.splits(plan[0].config.trials, plan[0].config.seed)
     outcome = find_mixture(problem, split, plan, options, folder, watch=watch, budget=Budget(seconds))
     probabilities = outcome.mixture.probabilities(problem.learned)

@@ -16,6 +16,7 @@ from graphmix.machine import available_memory
 from graphmix.tables.checked_text import is_gzipped
 from graphmix.tables.files import is_path
 from graphmix.tables.native import native_file
+from graphmix.tables.reading import USUAL, Reading
 from graphmix.text import counted
 
 # Bytes of memory for a node, for each of its columns, and for an edge.
@@ -29,6 +30,8 @@ _STORED_CELL, _STORED_EDGE, _PREDICTED = 4, 16, 100
 # What is unpacked of a gzip file, if it does not say; and how much of a text file shows how long its lines are.
 _UNPACKED, _SAMPLE = 4, 2**20
 _SURE = 0.75
+# The columns that every table of nodes needs: ids and classes.
+_ROLES = 2
 # Reading takes less than two seconds.
 _FEW_EDGES, _FEW_CELLS = 500_000, 5_000_000
 
@@ -39,7 +42,7 @@ class TableSize:
 
     Attributes:
         rows: number of rows; of a text file estimated from the length of its first lines.
-        columns: number of columns.
+        columns: number of columns, without those that are ignored.
     """
 
     rows: int
@@ -61,7 +64,7 @@ class Estimate:
     @property
     def memory(self) -> int:
         """Bytes of memory, at the peak."""
-        return _BASE + self.nodes.rows * (NODE + CELL * self.nodes.columns) + EDGE * self.edges.rows
+        return _BASE + self._of_nodes(self.nodes.columns) + EDGE * self.edges.rows
 
     @property
     def seconds(self) -> float:
@@ -101,21 +104,45 @@ class Estimate:
 
     def _advice(self, free: int) -> str:
         """Say what would fit."""
-        left = free / _SURE - (self.memory - EDGE * self.edges.rows)
+        room = free / _SURE - _BASE
+        left = room - self._of_nodes(self.nodes.columns)
+        few = self._most_columns(room - EDGE * self.edges.rows)
+        ways = []
         if left > 0:
-            return f"about {counted(_rounded(int(left / EDGE)), 'edge')} would fit with all nodes: leave others out"
-        nodes = _rounded(int(max(0.0, free / _SURE - _BASE) / (NODE + CELL * self.nodes.columns)))
-        return f"not even the nodes fit, of which about {nodes:,} would: leave columns out, or divide the graph"
+            edges = counted(_rounded(int(left / EDGE)), "edge")
+            ways.append(f"about {edges} would fit with all nodes: leave others out")
+        if few >= _ROLES:
+            ways.append(f"leave columns out with `ignore`: of {self.nodes.columns:,} about {few:,} would fit")
+        if ways:
+            return "; or ".join(ways)
+        nodes = _rounded(int(max(0.0, room) / (NODE + CELL * self.nodes.columns)))
+        ways = ["leave columns out with `ignore`", "divide the graph"][room <= self._of_nodes(_ROLES) :]
+        return f"not even the nodes fit, of which about {nodes:,} would: {', or '.join(ways)}"
+
+    def _of_nodes(self, columns: int) -> int:
+        return self.nodes.rows * (NODE + CELL * columns)
+
+    def _most_columns(self, room: float) -> int:
+        return int((room - self._of_nodes(0)) // (CELL * max(1, self.nodes.rows)))
 
 
-def estimate(nodes: Any, edges: Any) -> Estimate | None:
-    """Estimate what two tables take; None unless both are files that can be looked at."""
-    sizes = [size_of(Path(table)) if table is not None and is_path(table) else None for table in (nodes, edges)]
-    one, other = sizes
+def estimate(nodes: Any, edges: Any, reading: Reading = USUAL) -> Estimate | None:
+    """Estimate what two tables take; None unless both are files that can be looked at.
+
+    Args:
+        nodes: the table of nodes.
+        edges: the table of edges.
+        reading: how the nodes are read; columns that it ignores do not count.
+    """
+    found = [
+        size_of(Path(table), how) if table is not None and is_path(table) else None
+        for table, how in ((nodes, reading), (edges, USUAL))
+    ]
+    one, other = found
     return None if one is None or other is None else Estimate(one, other)
 
 
-def size_of(path: Path) -> TableSize | None:
+def size_of(path: Path, reading: Reading = USUAL) -> TableSize | None:
     """Look at a file; None if it cannot be read: whoever reads it says why."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -126,13 +153,16 @@ def size_of(path: Path) -> TableSize | None:
         if path.suffix.lower() in (".parquet", ".pq"):
             with native_file(path) as source:
                 found = parquet.read_metadata(source)
-            return TableSize(found.num_rows, found.num_columns)
-        return _text_size(path)
-    except (OSError, EOFError, zlib.error, pa.ArrowException):
+            # The parts of a nested column are called by its name, a dot and their own.
+            names = [found.schema.column(number).path for number in range(found.num_columns)]
+            kept = [name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in reading.ignore)]
+            return TableSize(found.num_rows, len(kept))
+        return _text_size(path, reading)
+    except (OSError, EOFError, LookupError, zlib.error, pa.ArrowException):
         return None
 
 
-def _text_size(path: Path) -> TableSize:
+def _text_size(path: Path, reading: Reading) -> TableSize:
     zipped = is_gzipped(path)
     if zipped:
         import gzip
@@ -144,10 +174,19 @@ def _text_size(path: Path) -> TableSize:
             head = file.read(_SAMPLE)
     size = path.stat().st_size * (_UNPACKED if zipped else 1)
     lines = max(1, head.count(b"\n"))
-    first = head.partition(b"\n")[0]
-    columns = 1 + max(map(first.count, (b",", b"\t", b";")))
     # The first line may be the names of the columns, which are not rows; of many rows it does not matter.
-    return TableSize(lines if len(head) < _SAMPLE else int(size * lines / len(head)), columns)
+    rows = lines if len(head) < _SAMPLE else int(size * lines / len(head))
+    return TableSize(rows, _columns(head.partition(b"\n")[0], reading))
+
+
+def _columns(first: bytes, reading: Reading) -> int:
+    """Count the columns of a first line that are not ignored."""
+    line = first.decode(reading.encoding, errors="replace")
+    cells = line.split(max(",\t;", key=line.count))
+    names = [cell.strip(' \r\ufeff"') for cell in cells]
+    if not reading.has_header:
+        names = [f"column {number}" for number in range(1, len(cells) + 1)]
+    return sum(name not in reading.ignore for name in names)
 
 
 def _rounded(count: int) -> int:

@@ -25,7 +25,7 @@ from graphmix.tuning.watching import TuneWatcher
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import with_label
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.plan import usual_config
+from graphmix.workflow.plan import config_on
 from graphmix.workflow.problem import Source
 from graphmix.workflow.problems import read_problem
 
@@ -108,7 +108,8 @@ def tune_tables(
         settings: hyperparameters that are the same at every point.
     """
     given = fit_options or FitOptions()
-    target = table_target(nodes, edges, with_label(columns or Columns(), label), given)
+    place = executor.device((options or TuneOptions()).device)
+    target = table_target(nodes, edges, with_label(columns or Columns(), label), given, place)
     return _tune(target, space, options, out, watch, executor, balanced_settings(given) | settings)
 
 
@@ -118,8 +119,11 @@ def graph_target(graph: Graph, split: Split | Callable[[int, int], Split]) -> Ta
     return Target(graph, splits, partial(Config.for_dataset, graph.name))
 
 
-def table_target(nodes: Source, edges: Source, columns: Columns, options: FitOptions) -> Target:
-    """Read tables and return what a search on them is about; labels of a given test set are not even there."""
+def table_target(nodes: Source, edges: Source, columns: Columns, options: FitOptions, device: str = "auto") -> Target:
+    """Read tables and return what a search on them is about; labels of a given test set are not even there.
+
+    On the device, points train in mini-batches where the candidates of a fit would.
+    """
     tables = limited(nodes, options.limit), limited(edges, options.limit)
     problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown)
     graph = problem.learned
@@ -127,7 +131,7 @@ def table_target(nodes: Source, edges: Source, columns: Columns, options: FitOpt
     def make(method: str = STEADY, **given: Any) -> Config:
         if method in METHODS and METHODS[method].baseline:
             raise ConfigError(f"`method` must be one that trains a network, not {method!r}")
-        return usual_config(graph, method, **given)
+        return config_on(device, graph, method, **given)
 
     return Target(graph, problem.splits, make, problem.task, of_tables=True)
 

@@ -23,6 +23,7 @@ from graphmix.tuning.scoring import Score, score
 from graphmix.tuning.space import SEARCH_SEEDS, MakeConfig, Space, check_space, space_values
 from graphmix.tuning.study import Claim, Study
 from graphmix.tuning.watching import TuneWatcher
+from graphmix.workflow.room import device_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,7 @@ class Search:
         check_space(space, target.make, fixed)
         self._target, self._space, self._fixed = target, space, fixed
         self._options, self._watch, self._executor = options, watch or TuneWatcher(), executor
+        device_of(options.device, executor)  # checks it, before there is a study
         self._device = executor.device(options.device)
         limit = options.time_limit
         self._deadline = None if limit is None else time.monotonic() + limit

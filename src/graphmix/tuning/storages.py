@@ -74,6 +74,8 @@ def _open_database(url: str) -> "optuna.storages.BaseStorage":
             if not isinstance(error, IntegrityError) and "exists" not in str(error):
                 raise
             time.sleep(_PAUSE)
+        except AssertionError:  # it looks into its folder for the versions of its tables
+            raise OSError("Optuna cannot read its own files; too many files may be open") from None
     return optuna.storages.RDBStorage(url, engine_kwargs=options)
 
 

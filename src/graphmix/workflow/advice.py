@@ -22,7 +22,7 @@ from graphmix.workflow.mixture import Mixture
 from graphmix.workflow.next_labels import Suggestion, next_labels
 from graphmix.workflow.outcome import own_fcn
 from graphmix.workflow.output import OutputTable
-from graphmix.workflow.plan import Candidate, usual_config
+from graphmix.workflow.plan import Candidate, config_on
 from graphmix.workflow.problem import Problem
 from graphmix.workflow.suspects import Suspect, suspect_labels
 from graphmix.workflow.trying import choose_members
@@ -130,7 +130,7 @@ def _hold_out(mixture: Mixture, problem: Problem, device: str, watch: Watcher) -
     """Train GraphMix on folds of the labels."""
     watch.stage("holding out")
     graph, old = problem.learned, mixture.config
-    config = usual_config(graph, STEADY, seed=old.seed, trials=max(FOLDS, old.trials))
+    config = config_on(device, graph, STEADY, seed=old.seed, trials=max(FOLDS, old.trials))
     candidate, split = Candidate(STEADY, config), fold_split(graph, config.trials, config.seed)
     tried = hold_out(candidate, graph, split, device=device, tell=watch.begins(candidate.title, 0, 1))
     assert tried.fcn is not None  # GraphMix has an FCN

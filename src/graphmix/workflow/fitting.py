@@ -1,27 +1,21 @@
 """fit_tables: from tables to a model."""
 
-import shutil
-import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from graphmix.data import Graph, Split
 from graphmix.errors import ConfigError
 from graphmix.executors import LOCAL, Executor
+from graphmix.machine import peak_memory
 from graphmix.results.survey import Survey
 from graphmix.storage.folders import PREDICTIONS
-from graphmix.tables.estimates import estimate
 from graphmix.tables.files import checksum, is_path, limited
 from graphmix.tables.table import quoted
+from graphmix.training.checkpoint_minutes import idle_minutes
 from graphmix.training.config import AUTO, Config
 from graphmix.training.config_file import read_config
-from graphmix.training.devices import check_memory, choose_device, free_memory
 from graphmix.training.division import for_team
 from graphmix.training.estimates import check_runs
 from graphmix.workflow.columns import TABLES, Columns
@@ -35,30 +29,11 @@ from graphmix.workflow.places import FILES, NOTED, check_predictions, write_pred
 from graphmix.workflow.plan import Candidate, epoch_notes, in_memory, make_plan
 from graphmix.workflow.problem import Problem, Source
 from graphmix.workflow.problems import read_problem
+from graphmix.workflow.room import device_of, expect, make_split
+from graphmix.workflow.stages import Stages
 from graphmix.workflow.survey import survey
 from graphmix.workflow.trying import Budget
 from graphmix.workflow.watching import Watcher
-
-
-class Stages:
-    """The stages of a fit: tells a watcher when one begins, and counts the seconds of each."""
-
-    def __init__(self, watch: Watcher) -> None:
-        self.seconds: dict[str, float] = {}
-        self._watch, self._stage, self._since = watch, "", time.perf_counter()
-
-    def begin(self, stage: str) -> None:
-        """Begin a stage, and end the one before."""
-        self.end()
-        self._stage = stage
-        self._watch.stage(stage)
-
-    def end(self) -> None:
-        """End the stage that was begun last."""
-        now = time.perf_counter()
-        if self._stage:
-            self.seconds[self._stage] = round(now - self._since, 3)
-        self._stage, self._since = "", now
 
 
 def fit_tables(
@@ -109,7 +84,7 @@ def fit_tables(
     """
     options, watch, columns = options or FitOptions(), watch or Watcher(), with_label(columns or Columns(), label)
     _check_settings(settings)
-    _device(options, executor)
+    device_of(options.device, executor)
     tuned = None if config is None else read_config(config)
     tables = (limited(nodes, options.limit), limited(edges, options.limit))
     if out is None:
@@ -139,9 +114,10 @@ def _fit_into(
         force=options.force,
     )
     stages, budget = Stages(watch), Budget(options.time_limit)
-    _expect(tables, folder, watch)
+    expect(tables, columns, folder, watch)
     problem = read_problem(*tables, columns, ignore_unknown=options.ignore_unknown, stage=stages.begin, tell=watch.rows)
-    plan = make_plan(problem.graph, options.methods, options.settings() | settings, tuned, options.device)
+    place = executor.device(options.device)
+    plan = make_plan(problem.graph, options.methods, options.settings() | settings, tuned, place)
     asked = {"columns": columns.to_json(), "tables": [None if table is None else checksum(table) for table in tables]}
     files = {
         name: str(Path(table))
@@ -150,16 +126,6 @@ def _fit_into(
     }
     told: dict[str, Any] = {"stages": stages, "watch": watch, "budget": budget, "executor": executor}
     return fit_problem(problem, plan, options, folder, asked=asked, files=files, **told)
-
-
-def _expect(tables: tuple[Source, Source], folder: Path, watch: Watcher) -> None:
-    """Say what large tables will take, and refuse what cannot fit."""
-    expected = estimate(*tables)
-    if expected is None or not expected.is_large:
-        return
-    watch.expected(str(expected))
-    there = next(parent for parent in folder.absolute().parents if parent.exists())
-    expected.check(room=shutil.disk_usage(there).free)
 
 
 def fit_problem(
@@ -194,11 +160,12 @@ def fit_problem(
     """
     watch, budget = watch or Watcher(), budget or Budget(options.time_limit)
     stages = stages or Stages(watch)
-    plan, notes = in_memory(plan, problem.graph, _device(options, executor))
+    plan, notes = in_memory(plan, problem.graph, device_of(options.device, executor))
     plan = [replace(each, config=for_team(each.config)) for each in plan]
+    notes += idle_minutes(options.checkpoint_minutes, here=executor.here)
     problem = replace(problem, notes=(*problem.notes, *epoch_notes(plan), *notes))
     found = _look_at(problem, options, watch)
-    split = _make_split(problem, plan, _device(options, executor))
+    split = make_split(problem, plan, device_of(options.device, executor))
     wanted = {"plan": [each.to_json() for each in plan], "wishes": options.to_json(), **(asked or {})}
     stages.begin("training")
     noted: dict[str, Any] = {} if options.predictions is None else {NOTED: str(options.predictions)}
@@ -217,23 +184,6 @@ def _look_at(problem: Problem, options: FitOptions, watch: Watcher) -> Survey:
     found = replace(found, warnings=(*problem.warnings, *found.warnings))
     watch.understood(problem, found)
     return found
-
-
-def _device(options: FitOptions, executor: Executor) -> torch.device:
-    """Return the device whose memory the plan must fit into; workers elsewhere are taken to have as much."""
-    asked = executor.device(options.device)
-    return choose_device(asked if executor.here else "cpu")
-
-
-def _make_split(problem: Problem, plan: Sequence[Candidate], device: torch.device) -> Split:
-    """Return what each trial trains on and holds out, after checking that there is memory for it."""
-    graph = problem.graph
-    config = plan[0].config
-    # Before the split, which takes memory for every trial; very many classes are the first reason to name.
-    _check_room(graph, config)
-    for candidate in plan:
-        check_memory(graph, candidate.config, device, shared_split=problem.split is not None)
-    return problem.splits(config.trials, config.seed)
 
 
 def _write(
@@ -276,17 +226,6 @@ def _write(
     return model
 
 
-def peak_memory() -> float | None:
-    """Return the most memory this process has used so far, in GiB; None on Windows, where it is not known."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    # Kilobytes on Linux, bytes on macOS.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30, 3)
-
-
 def with_label(columns: Columns, label: str | None) -> Columns:
     """Return the columns with a label that was given beside them, if one was."""
     if label is None:
@@ -308,18 +247,3 @@ def _check_settings(settings: dict[str, Any]) -> None:
     # The number of epochs follows from the graph if it is not given.
     given = {name: value for name, value in settings.items() if value is not None and value != AUTO}
     check_runs(Config(**{"epochs": 1} | given))
-
-
-def _check_room(graph: Graph, config: Config) -> None:
-    """Raise ConfigError if there are so many classes that the probabilities do not fit into memory.
-
-    For each class of a node there are about four float32 numbers per trial, and five float64 numbers for decisions.
-    """
-    needed = graph.num_nodes * graph.num_classes * (4 * 4 * config.trials + 5 * 8)
-    free = free_memory(torch.device("cpu"))
-    if needed > free:
-        raise ConfigError(
-            f"the probabilities of {graph.num_nodes:,} nodes for {graph.num_classes:,} classes need about "
-            f"{needed / 2**30:,.0f} GiB in {config.trials} trials, and {free / 2**30:,.0f} are free; merge rare "
-            "classes or lower `trials`"
-        )

@@ -40,11 +40,14 @@ from graphmix.storage.folders import (
     make_folder,
 )
 from graphmix.storage.lock import locked
+from graphmix.text import name_for_screen
+from graphmix.training.config import ADDED, Config
 
 TENSORS = (WEIGHTS, "graph.safetensors", "heldout.safetensors")
 TEXTS = ("encoders.json", "ids.json")
 NEEDED = (*TENSORS, *TEXTS)
 CANDIDATES = "candidates"
+_PLAN, _VERSIONS = "plan", "versions"
 
 
 @contextmanager
@@ -62,7 +65,7 @@ def begin(
     Raises:
         RunError: the folder holds something else, or another process writes to it.
     """
-    asked = json.loads(json.dumps(asked | {"versions": versions()}))
+    asked = json.loads(json.dumps(asked | {_VERSIONS: versions()}))
     check_folder(folder, asked, resume=resume)
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
@@ -118,6 +121,33 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         raise RunError(f"{folder} holds an unfinished fit; use `resume` to continue it, or choose another `out`")
     if asked is None:
         return
-    different = first_difference(load(folder / CONFIG), asked)
+    begun = _read_begun(folder)
+    _check_versions(folder, begun.get(_VERSIONS), asked[_VERSIONS])
+    different = first_difference(begun, asked)
     if different is not None:
         raise RunError(f"{folder} holds another fit, with other {different}; choose another `out`")
+
+
+def _read_begun(folder: Path) -> dict[str, Any]:
+    """What a fit was asked for; hyperparameters that are newer than the fit have their defaults."""
+    begun = load(folder / CONFIG)
+    plan = begun.get(_PLAN)
+    if not isinstance(plan, list) or not all(isinstance(each, dict) for each in plan):
+        return begun
+    added = {name: getattr(Config, name) for name in ADDED}
+    filled = [
+        each | {"config": added | each["config"]} if isinstance(each.get("config"), dict) else each for each in plan
+    ]
+    return begun | {_PLAN: filled}
+
+
+def _check_versions(folder: Path, begun: Any, here: dict[str, str]) -> None:
+    """Raise RunError if a fit was begun with other versions, whose numbers would not be the same."""
+    begun = begun if isinstance(begun, dict) else {}
+    for package, version in here.items():
+        if begun.get(package) != version:
+            there = name_for_screen(f"{package} {begun.get(package, 'of another version')}")
+            raise RunError(
+                f"{folder} holds a fit that was begun with {there}, and this is {package} {version}; continue it with "
+                "the same versions, or choose another `out`"
+            )

@@ -37,7 +37,7 @@ class FitOptions:
         device: where to train: "auto", "cpu", "cuda" or "cuda:1".
         limit: how large tables in files may be.
         checkpoint_minutes: how long networks train before their state is stored in the model's folder again, for
-            `resume`; 0 stores every epoch.
+            `resume`; 0 stores every epoch. The workers of an executor store no state.
     """
 
     methods: tuple[str, ...] = fit_methods()

@@ -1,5 +1,6 @@
 """The plan of a fit: which candidates it tries, in which order, and with which hyperparameters."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,6 @@ import torch
 from graphmix.data import Graph
 from graphmix.data.folds import FOLDS
 from graphmix.errors import ConfigError
-from graphmix.models.registry import NETWORKS
 from graphmix.results.names import method_title
 from graphmix.sparse import SparseMatrix
 from graphmix.training.config import AUTO, HYPERPARAMETERS, Config
@@ -101,18 +101,18 @@ def make_plan(
         settings: hyperparameters that the user gave; None for those to be chosen.
         tuned: hyperparameters of the method that they name, by default steady GraphMix, which is tried with them alone;
             `settings` win.
-        device: where to train. On a CPU, networks train on parts of a very large graph.
+        device: where to train, here or on other machines. On a CPU, networks train on parts of a very large graph.
 
     Raises:
         ConfigError: a hyperparameter is invalid, or the network does not use the graph's edge weights.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
+    given = _given(settings)
     entries = graph.x.nonzeros if isinstance(graph.x, SparseMatrix) else int(graph.x.count_nonzero())
     left_out = {"gcn"} if entries > _MANY_ENTRIES else set()
     asked = given.pop("backbone", AUTO)
     first = AUTO_BACKBONES[0] if asked == AUTO else asked
     planned = []
-    found = _tuned_candidate(graph, settings, tuned) if tuned else None
+    found = _tuned_candidate(graph, settings, tuned, device) if tuned else None
     for method in dict.fromkeys((*methods, *(() if found is None else (found.method,)))):
         if found is not None and method == found.method:
             planned.append(found)
@@ -120,30 +120,42 @@ def make_plan(
         several = asked == AUTO and len(methods) > 1 and METHODS[method].trains_gnn
         tried = [each for each in _NETWORKS.get(method, AUTO_BACKBONES) if each not in left_out]
         for backbone in tried if several else (first,):
-            own = _parts_of(graph, method, backbone, device) | given
-            planned.append(Candidate(method, usual_config(graph, method, backbone=backbone, **own)))
+            planned.append(Candidate(method, config_on(device, graph, method, backbone=backbone, **given)))
     for candidate in planned:
         if not METHODS[candidate.method].baseline:
             check_edge_weights(graph, candidate.config)
     return tuple(planned)
 
 
-def _parts_of(graph: Graph, method: str, backbone: str, device: str) -> dict[str, Any]:
-    """Return the hyperparameters of mini-batches for a graph whose steps would take long; empty if there are none."""
-    if graph.num_propagated <= MANY_PROPAGATED or choose_device(device).type != "cpu" or not lists_edges(graph):
-        return {}
-    whole = METHODS[method].baseline or METHODS[method].rule is not None
-    return {} if whole or backbone not in NETWORKS or NETWORKS[backbone].needs_whole else _PARTS
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
 
 
-def _tuned_candidate(graph: Graph, settings: Mapping[str, Any], tuned: Mapping[str, Any]) -> Candidate:
+def _tuned_candidate(graph: Graph, settings: Mapping[str, Any], tuned: Mapping[str, Any], device: str) -> Candidate:
     """Return the method that was tuned. The folds and the seeds are those of all candidates."""
     chosen = {name: value for name, value in tuned.items() if name not in ("method", *_OF_ALL)}
-    given = {
-        name: value for name, value in settings.items() if value is not None and (name, value) != ("backbone", AUTO)
-    }
+    given = {name: value for name, value in _given(settings).items() if (name, value) != ("backbone", AUTO)}
     method = tuned.get("method", STEADY)
-    return Candidate(method, usual_config(graph, method, **chosen | given))
+    return Candidate(method, config_on(device, graph, method, **chosen | given))
+
+
+def config_on(device: str, graph: Graph, method: str, **given: Any) -> Config:
+    """Return `usual_config` for a device, by its name: in mini-batches where a step on the whole graph would take long.
+
+    What needs the whole graph, by its method, its network or a given value, has full batches.
+    """
+    many = graph.num_propagated > MANY_PROPAGATED and lists_edges(graph)
+    if many and _is_cpu(device) and given.get("batch_nodes") != 0:
+        with contextlib.suppress(ConfigError):  # the whole graph is needed, or a value is invalid in any case
+            parts = usual_config(graph, method, **_PARTS | _given(given))
+            if not METHODS[method].baseline:
+                return parts
+    return usual_config(graph, method, **given)
+
+
+def _is_cpu(device: str) -> bool:
+    # A device of other machines may not exist here.
+    return (choose_device().type if device == AUTO else device.partition(":")[0]) == "cpu"
 
 
 def usual_config(graph: Graph, method: str, **given: Any) -> Config:
@@ -213,9 +225,10 @@ def in_memory(
     parts = [config for config in networks if config.batch_nodes]
     if not parts and any(config.batch_fanout != HYPERPARAMETERS["batch_fanout"].default for config in networks):
         return fits, ["`batch_fanout` has no effect with full batches; give `batch_nodes`"]
-    return fits, [_part_note(config) for config in parts[:1]]
+    return fits, [part_note(config) for config in parts[:1]]
 
 
-def _part_note(config: Config) -> str:
+def part_note(config: Config) -> str:
+    """Say that networks train in mini-batches, and of which size."""
     drawn = f"{config.batch_nodes:,} nodes and {config.batch_fanout:,} neighbours of each, in two hops"
     return f"networks train in mini-batches: a step draws {drawn} (`batch_nodes`, `batch_fanout`)"
