@@ -109,6 +109,29 @@ def test_every_view_by_keyboard_with_markup_everywhere(browser, begun, served):
 
 
 @pytest.mark.browser
+def test_what_is_sent_again_after_a_lost_acknowledgement_counts_once(browser, begun, served):
+    each = begun()
+    shown = Page(browser, served(each))
+    page, first = shown.page, shown.node()
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    for path, key in (("answer", "1"), ("undo", "u")):
+        page.route(f"**/api/{path}", lose, times=1)
+        page.keyboard.press(key)
+        page.wait_for_selector("#trouble:not([hidden])")
+        records = len(each._log.records)
+        page.keyboard.press(key)
+        page.wait_for_function(f"old => {NODE} {'!==' if key == '1' else '==='} old", arg=first)
+        assert len(each._log.records) == records
+    assert records == 2
+    assert each.answers.standing == []
+    page.close()
+
+
+@pytest.mark.browser
 def test_another_page_gets_nothing_and_changes_nothing(browser, begun, served, tmp_path):
     each = begun()
     url = served(each)

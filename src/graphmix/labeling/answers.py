@@ -38,7 +38,7 @@ class Answer:
 class Answers:
     """The answers that were not taken back, in order.
 
-    "unsure" takes the label of a node away; "skip" leaves it as it is.
+    "unsure" takes the label of a node away; "skip" leaves it as it is. Threads that share them need a lock.
 
     Example:
         >>> answers = Answers({"a": "x", "b": None})

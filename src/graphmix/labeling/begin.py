@@ -198,7 +198,7 @@ def read_matter(folder: Path, begun: Begun, limit: Limits, model: TableModel | N
     nodes = None if begun.nodes is None else Path(begun.nodes)
     for path, sum_ in ((nodes, begun.nodes_sha256), (begun.edges and Path(begun.edges), begun.edges_sha256)):
         if path:
-            _check_same(Path(path), sum_, folder)
+            check_same(Path(path), sum_, folder)
     if begun.with_model:
         if not is_model(folder):
             raise RunError(f"{folder} no longer holds the model that labeling began with")
@@ -229,7 +229,8 @@ def _table(nodes: Path, problem: Problem, limit: Limits) -> tuple[Table, list[in
     return found.table, [place[name] for name in problem.ids]
 
 
-def _check_same(path: Path, expected: str | None, folder: Path) -> None:
+def check_same(path: Path, expected: str | None, folder: Path) -> None:
+    """Raise DataError unless a table is the one that labeling in a folder began with."""
     if not path.exists():
         raise DataError(f"there is no file {path}, the table that labeling in {folder} began with; put it back")
     if checksum(path) != expected:

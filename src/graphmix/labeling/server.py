@@ -96,10 +96,7 @@ class Api:
 
     def post_redraw(self, asked: dict[str, Any]) -> Any:
         """Draw the map again."""
-        began = self.session.draw_map(again=True)
-        if began:
-            self.session.map = None
-        return {"began": began}
+        return {"began": self.session.draw_map(again=True)}
 
     def post_write(self, asked: dict[str, Any]) -> Any:
         """Write the labeled table."""
