@@ -17,7 +17,19 @@ from bad_inputs.judge import FAULTS, Fault, judge
 from bad_inputs.kinds import choose
 from bad_inputs.snapshot import Snapshot
 
-COMMANDS = ("demo", "fit", "predict", "advise", "train", "select", "reproduce", "report", "data list", "data get")
+COMMANDS = (
+    "demo",
+    "fit",
+    "predict",
+    "advise",
+    "label",
+    "train",
+    "select",
+    "reproduce",
+    "report",
+    "data list",
+    "data get",
+)
 
 
 @dataclass(frozen=True)

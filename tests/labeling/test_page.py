@@ -8,8 +8,9 @@ import threading
 import pytest
 import uvicorn
 
+from graphmix.labeling.address import address, listen, new_token, redirect
 from graphmix.labeling.guard import Guard
-from graphmix.labeling.server import Api, address, listen, make_app, new_token
+from graphmix.labeling.server import Api, make_app
 from served_page import Served
 from small_tables import pairs, rows
 
@@ -111,7 +112,8 @@ def test_every_view_by_keyboard_with_markup_everywhere(browser, begun, served):
 @pytest.mark.browser
 def test_what_is_sent_again_after_a_lost_acknowledgement_counts_once(browser, begun, served):
     each = begun()
-    shown = Page(browser, served(each))
+    # As the command opens the page.
+    shown = Page(browser, redirect(each.scratch, served(each)).as_uri())
     page, first = shown.page, shown.node()
 
     def lose(route):

@@ -294,11 +294,22 @@ def test_answers_about_other_nodes_are_refused(begun):
         begun()
 
 
+@pytest.mark.parametrize("label", [None, 7, ["AI"]])
+def test_an_answer_without_a_class_is_named(label):
+    with pytest.raises(DataError, match="answer 1 has no class"):
+        said({"a": "x"}, {"act": "label", "node": "a", "label": label})
+    assert said({"a": "x"}, {"act": "unsure", "node": "a", "label": label}).label_of("a") is None
+
+
 def test_a_damaged_session_is_named(begun):
     each = begun()
     path = each.folder / "labels" / "session.json"
     path.write_text(path.read_text().replace('"target_accuracy": 0.9', '"target_accuracy": "much"'))
     with pytest.raises(RunError, match="target_accuracy"):
+        begin.stored(each.folder)
+    damaged = path.read_text().replace('"much"', "0.9").replace('"label": "topic"', '"label": 7')
+    path.write_text(damaged)
+    with pytest.raises(RunError, match=r"session\.json"):
         begin.stored(each.folder)
     path.write_text('{"format": 2}')
     with pytest.raises(RunError, match="another version"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from graphmix.errors import DataError, RunError
+from graphmix.errors import DataError, GraphMixError, RunError
 from graphmix.labeling.answers import check_class
 from graphmix.limits import Limits
 from graphmix.results.json_text import load
@@ -173,6 +173,10 @@ def stored(folder: Path) -> Begun | None:
     if value.get("format") != FORMAT:
         raise RunError(f"{path} was written by another version of graphmix; use that one, or move {path.parent} away")
     found: Begun = parse(Begun, value, path)
+    try:
+        Columns.from_json(found.columns)
+    except GraphMixError as error:
+        raise RunError(f"{path} is damaged: {error}") from error
     return found
 
 
