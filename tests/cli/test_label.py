@@ -66,6 +66,14 @@ def test_a_folder_of_something_else_and_a_port_that_is_taken(tmp_path, tables):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.fixture
+def unserved(monkeypatch):
+    """The command without its server and its training."""
+    monkeypatch.setattr(Trainer, "order", lambda *arguments, **options: True)
+    monkeypatch.setattr("graphmix.labeling.server.serve", lambda *arguments: None)
+
+
+@pytest.mark.usefixtures("unserved")
 def test_the_browser_is_not_told_the_token_on_its_command_line(tmp_path, tables, monkeypatch):
     opened = []
 
@@ -74,8 +82,6 @@ def test_the_browser_is_not_told_the_token_on_its_command_line(tmp_path, tables,
         opened.append((address, path, path.stat().st_mode & 0o777, path.read_text()))
 
     monkeypatch.setattr("webbrowser.open", open_)
-    monkeypatch.setattr(Trainer, "order", lambda *arguments, **options: True)
-    monkeypatch.setattr("graphmix.labeling.server.serve", lambda *arguments: None)
     done = graphmix("label", *tables, "--classes", CLASSES, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = re.search(r"http://\S+", done.stdout + done.stderr)[0]
@@ -86,6 +92,7 @@ def test_the_browser_is_not_told_the_token_on_its_command_line(tmp_path, tables,
     assert not path.exists()
 
 
+@pytest.mark.usefixtures("unserved")
 def test_links_beside_the_answers_are_refused(tmp_path, tables):
     (tmp_path / "out" / "labels").mkdir(parents=True)
     (tmp_path / "mine.txt").write_text("")
