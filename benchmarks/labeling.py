@@ -35,11 +35,12 @@ import torch
 
 from bench import device_name
 from graphmix.experiments.records import source_commit
+from graphmix.labeling.address import HOST, listen, new_token
 from graphmix.labeling.begin import Matter, begin_with_tables, read_matter, relabeled, store
 from graphmix.labeling.log import read_log
 from graphmix.labeling.round import QUICK, THOROUGH
 from graphmix.labeling.rounds import look, train
-from graphmix.labeling.server import HOST, listen, new_token, serve
+from graphmix.labeling.server import serve
 from graphmix.labeling.session import Session
 from graphmix.labeling.trainer import spared
 from graphmix.labeling.written import read_labeled

@@ -6,6 +6,7 @@ from bad_inputs.archives import npz
 from bad_inputs.case import Draw
 from bad_inputs.datasets import datasets
 from bad_inputs.fits import fit_tables, fit_written, predict_tables
+from bad_inputs.labels import labels
 from bad_inputs.options import options
 from bad_inputs.outputs import outputs
 from bad_inputs.stored import fit_folder, model_folder, record, reproduction, run_folder, search_folder
@@ -23,6 +24,7 @@ KINDS: dict[str, tuple[int, Draw]] = {
     "folders of searches": (20, search_folder),
     "npz files": (80, npz),
     "datasets": (20, datasets),
+    "labeling": (20, labels),
     "options": (110, options),
     "outputs": (70, outputs),
     "environments": (30, environment),

@@ -21,7 +21,7 @@ def model_folder(place: Place) -> Case:
     stock.copy(place.stock, place.work, name, "new.csv", "new-edges.csv", "new-links.csv")
     model = Path(name).name
     folder = place.work / model
-    what = [_tamper(place, folder) for _ in range(rng.choice([1, 1, 1, 2]))]
+    what = [tamper(place, folder) for _ in range(rng.choice([1, 1, 1, 2]))]
     if rng.random() < 0.6:
         _recompute(folder)
         what.append("checksums recomputed")
@@ -45,7 +45,7 @@ def run_folder(place: Place) -> Case:
     name = rng.choice(RUNS)
     stock.copy(place.stock, place.work, name, "graph.npz")
     run = Path(name).name
-    what = _tamper(place, place.work / run)
+    what = tamper(place, place.work / run)
     if rng.random() < 0.7:
         return Case(what=f"{name}: {what}", arguments=("report", run, "--out", "page.html"), writes=("page.html",))
     # A run that lost its results is unfinished, and goes on.
@@ -66,7 +66,7 @@ def fit_folder(place: Place) -> Case:
     stock.copy(place.stock, place.work, "model", "nodes.csv", "edges.csv")
     if rng.random() < 0.8:
         (place.work / "model" / "model.json").unlink()
-    what = _tamper(place, place.work / "model")
+    what = tamper(place, place.work / "model")
     arguments = ("fit", *stock.NODES, *stock.FIT, "--methods", "graphmix", "--no-report", "--resume", "--out", "model")
     return Case(what=what, arguments=arguments, writes=("model",), keeps=True)
 
@@ -89,7 +89,7 @@ def reproduction(place: Place) -> Case:
     rng = place.rng
     name = rng.choice(["reproduction", "select"])
     stock.copy(place.stock, place.work, name, "graph.npz")
-    what = _tamper(place, place.work / name)
+    what = tamper(place, place.work / name)
     given = next(
         command for command in stock.COMMANDS if command[0] == ("reproduce" if name == "reproduction" else "select")
     )
@@ -114,14 +114,14 @@ def search_folder(place: Place) -> Case:
             "new",
         )
         return Case(what=what, arguments=arguments, writes=("new",))
-    what = _tamper(place, place.work / "search")
+    what = tamper(place, place.work / "search")
     if rng.random() < 0.4:
         return Case(what=what, arguments=("report", "search", "--out", "page.html"), writes=("page.html",))
     more = ("--points", "4", "--check-trials", "0", "--no-report", "--out", "search")
     return Case(what=what, arguments=("tune", "graph.npz", *stock.SEARCH, *more), writes=("search",), keeps=True)
 
 
-def _tamper(place: Place, folder: Path) -> str:
+def tamper(place: Place, folder: Path) -> str:
     """Change one file of a folder, or the folder itself."""
     rng = place.rng
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".html")

@@ -23,6 +23,7 @@ COMMANDS = (
     "predict",
     "explain",
     "advise",
+    "label",
     "train",
     "tune",
     "select",

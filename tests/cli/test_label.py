@@ -1,5 +1,6 @@
 """graphmix label as a command: what it refuses, what it writes, and that a kill loses nothing."""
 
+import re
 import signal
 import sys
 import urllib.error
@@ -12,6 +13,7 @@ from command_line import graphmix, refused
 from graphmix.errors import DataError
 from graphmix.labeling.begin import begin_with_model, own_model, read_matter, store
 from graphmix.labeling.rounds import look
+from graphmix.labeling.trainer import Trainer
 from graphmix.limits import Limits
 from graphmix.storage.folders import make_folder
 from graphmix.workflow.columns import Columns
@@ -61,6 +63,41 @@ def test_a_folder_of_something_else_and_a_port_that_is_taken(tmp_path, tables):
     refused(graphmix("label", *tables, "--classes", CLASSES, "--no-browser", cwd=tmp_path), "thesis.txt")
     tables[-1] = "other"
     refused(graphmix("label", *tables, "--classes", CLASSES, "--port", "99999", "--no-browser", cwd=tmp_path), "--port")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.fixture
+def unserved(monkeypatch):
+    """The command without its server and its training."""
+    monkeypatch.setattr(Trainer, "order", lambda *arguments, **options: True)
+    monkeypatch.setattr("graphmix.labeling.server.serve", lambda *arguments: None)
+
+
+@pytest.mark.usefixtures("unserved")
+def test_the_browser_is_not_told_the_token_on_its_command_line(tmp_path, tables, monkeypatch):
+    opened = []
+
+    def open_(address):
+        path = Path(address.removeprefix("file://"))
+        opened.append((address, path, path.stat().st_mode & 0o777, path.read_text()))
+
+    monkeypatch.setattr("webbrowser.open", open_)
+    done = graphmix("label", *tables, "--classes", CLASSES, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = re.search(r"http://\S+", done.stdout + done.stderr)[0]
+    ((address, path, mode, content),) = opened
+    assert page.split("/")[-2] not in address
+    assert mode == 0o600
+    assert f"url={page}" in content
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("unserved")
+def test_links_beside_the_answers_are_refused(tmp_path, tables):
+    (tmp_path / "out" / "labels").mkdir(parents=True)
+    (tmp_path / "mine.txt").write_text("")
+    (tmp_path / "out" / "labels" / "answers.jsonl").symlink_to(tmp_path / "mine.txt")
+    refused(graphmix("label", *tables, "--classes", CLASSES, "--no-browser", cwd=tmp_path), "answers.jsonl", "link")
 
 
 def test_without_the_extra_the_sentence_names_it(tmp_path, tables, monkeypatch):

@@ -37,8 +37,10 @@ class Orders:
         self.step = "starting"
         return True
 
-    def close(self):
+    def end(self):
         self.step = None
+
+    close = end
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The labeled table: only the cells of new labels differ, and it is read back as what was said."""
 
+import csv
 import gzip
 
 import pandas as pd
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmix.errors import DataError
+from graphmix.labeling import export
 from graphmix.labeling.export import labeled_table, two_columns
 from graphmix.tables.nodes import read_nodes
 from graphmix.workflow.columns import Columns
@@ -26,6 +28,35 @@ def test_only_the_labels_change(tmp_path, end):
     path.write_bytes(end.join(rows).encode())
     expected = ["id,kind,note", '1,,"x, ""y"""', '2,"c, d", 17 ', '3,b,"two', 'lines"', '4,"say ""hi""",']
     assert exported(path, {"1": None, "2": "c, d", "4": 'say "hi"'}) == end.join(expected).encode()
+
+
+def test_empty_cells_before_a_quoted_one_stay(tmp_path):
+    path = tmp_path / "nodes.tsv"
+    path.write_text('id\ta\tb\tkind\tc\n1\t\t"q"\t\t \n2\t\t\t"x"\t"y\tz"\n')
+    made = exported(path, {"1": "new", "2": "old"}).decode()
+    assert made == 'id\ta\tb\tkind\tc\n1\t\t"q"\tnew\t \n2\t\t\told\t"y\tz"\n'
+
+
+def test_a_cell_larger_than_csv_reads_by_default(tmp_path):
+    path, before = tmp_path / "nodes.csv", csv.field_size_limit()
+    path.write_text(f"id,note,kind\n1,{'x' * (before + 1)},\n")
+    assert exported(path, {"1": "new"}).decode().endswith("x,new\n")
+    assert csv.field_size_limit() == before
+
+
+def test_cells_that_cannot_be_told_apart_are_named(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text('id,note,kind\n1,n,\n2,"m,b\n3,k,\n')
+    with pytest.raises(DataError, match=r"nodes\.csv line 3"):
+        exported(path, {"2": "a"})
+
+
+def test_what_csv_cannot_read_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "nodes.csv"
+    path.write_text("id,kind\n1,\n2,long\n")
+    monkeypatch.setattr(export, "LARGEST_CELL", 3)
+    with pytest.raises(DataError, match=r"nodes\.csv line 1 cannot be read"):
+        exported(path, {"1": "a"})
 
 
 def test_a_new_column_is_added_to_every_row(tmp_path):
@@ -48,6 +79,14 @@ def test_another_encoding_is_kept(tmp_path):
     path.write_bytes("id,kind\nä,\nb,x\n".encode("latin-1"))
     columns = Columns(id="id", label="kind", encoding="latin-1")
     assert exported(path, {"ä": "ö"}, columns) == "id,kind\nä,ö\nb,x\n".encode("latin-1")
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_utf16_keeps_its_order_of_bytes(tmp_path, order):
+    path = tmp_path / "nodes.csv"
+    path.write_bytes("\ufeffid,kind\nä,\n".encode(f"utf-16-{order}"))
+    columns = Columns(id="id", label="kind", encoding="utf-16")
+    assert exported(path, {"ä": "x"}, columns) == "\ufeffid,kind\nä,x\n".encode(f"utf-16-{order}")
 
 
 def test_a_table_without_a_header(tmp_path):
@@ -85,8 +124,6 @@ CELLS = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_fr
     st.dictionaries(st.integers(0, 5), st.sampled_from([None, "a", 'q"', "x,y", " z"]), max_size=4),
 )
 def test_whatever_the_cells_are_the_labels_are_read_back(tmp_path_factory, rows, new):
-    import csv
-
     path = tmp_path_factory.mktemp("export") / "nodes.csv"
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream)

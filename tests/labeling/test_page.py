@@ -8,8 +8,9 @@ import threading
 import pytest
 import uvicorn
 
+from graphmix.labeling.address import address, listen, new_token, redirect
 from graphmix.labeling.guard import Guard
-from graphmix.labeling.server import Api, address, listen, make_app, new_token
+from graphmix.labeling.server import Api, make_app
 from served_page import Served
 from small_tables import pairs, rows
 
@@ -105,6 +106,30 @@ def test_every_view_by_keyboard_with_markup_everywhere(browser, begun, served):
     assert page.title() != "1"
     assert shown.problems == []
     assert all(url.startswith(shown.url) for url in shown.requests)
+    page.close()
+
+
+@pytest.mark.browser
+def test_what_is_sent_again_after_a_lost_acknowledgement_counts_once(browser, begun, served):
+    each = begun()
+    # As the command opens the page.
+    shown = Page(browser, redirect(each.scratch, served(each)).as_uri())
+    page, first = shown.page, shown.node()
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    for path, key in (("answer", "1"), ("undo", "u")):
+        page.route(f"**/api/{path}", lose, times=1)
+        page.keyboard.press(key)
+        page.wait_for_selector("#trouble:not([hidden])")
+        records = len(each._log.records)
+        page.keyboard.press(key)
+        page.wait_for_function(f"old => {NODE} {'!==' if key == '1' else '==='} old", arg=first)
+        assert len(each._log.records) == records
+    assert records == 2
+    assert each.answers.standing == []
     page.close()
 
 

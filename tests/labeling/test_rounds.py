@@ -143,7 +143,7 @@ def test_what_a_worker_cannot_do_is_one_sentence(begun, tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "train", fail)
     reports = Reports()
     worker._serve(does, {"do": "round", "stage": QUICK, "answers": 0, "labels": {}}, reports)
-    assert json.loads(reports.getvalue()) == {"did": "failed", "what": "round", "why": "there is not enough memory"}
+    assert json.loads(reports.getvalue()) == {"did": "failed", "why": "there is not enough memory"}
 
 
 def test_a_map_keeps_what_must_be_on_it(begun):

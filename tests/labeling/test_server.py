@@ -62,6 +62,19 @@ def test_a_request_that_a_browser_calls_foreign_is_refused(client, site):
     assert client.get("", headers={"Sec-Fetch-Site": site}).status_code == 403
     assert client.post("api/answer", LABEL, headers={"Sec-Fetch-Site": site}).status_code == 403
     assert client.get("", headers={"Sec-Fetch-Site": "none"}).status_code == 200
+    # A link may lead to the page in a window of its own, as that of the file which opens the browser, and nowhere else.
+    link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert client.get("", headers=link).status_code == 200
+    assert client.get("", token="x", headers=link).status_code == 403
+    assert client.get("", headers=link | {"Sec-Fetch-Dest": "iframe"}).status_code == 403
+    assert client.get("api/state", headers=link).status_code == 403
+    assert client.get("table", headers=link).status_code == 403
+
+
+def test_a_table_that_cannot_be_written_is_one_sentence(client, tmp_path):
+    (tmp_path / "nodes.csv").unlink()
+    assert "put it back" in client.get("table").text
+    assert "put it back" in client.post("api/write").json()["error"]
 
 
 def test_an_answer_without_an_origin_or_as_a_form_is_refused(client):

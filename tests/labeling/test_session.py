@@ -1,13 +1,15 @@
 """A session: what is asked, what is stored, what comes back after it was closed or killed."""
 
 import json
+import threading
 
 import pytest
 
 from graphmix.errors import DataError, RunError
-from graphmix.labeling import begin
+from graphmix.labeling import begin, cards, session
 from graphmix.labeling.answers import Answers
 from graphmix.labeling.asking import to_check, to_label
+from graphmix.labeling.behind import Behind
 from graphmix.labeling.log import AnswerLog
 from graphmix.labeling.round import Ask, Round
 from graphmix.labeling.written import read_labeled
@@ -143,7 +145,7 @@ def test_a_failed_round_is_told_and_the_next_may_begin(begun, look):
     each = begun()
     each.begin()
     each._trainer.step = None
-    each._trainer.report({"did": "failed", "what": "round", "why": "there is not enough memory"})
+    each._trainer.report({"did": "failed", "why": "there is not enough memory"})
     assert each.trouble == "there is not enough memory"
     assert each.retrain()
     look(each)
@@ -155,11 +157,92 @@ def test_the_map_is_drawn_once_and_not_again_and_again_after_a_failure(begun):
     assert each.draw_map()
     assert not each.draw_map()
     each._painter.step = None
-    each._painter.report({"did": "failed", "what": "map", "why": "no memory"})
+    each._painter.report({"did": "failed", "why": "no memory"})
     assert each.trouble == "the map cannot be drawn: no memory"
     assert not each.draw_map()
     assert each.draw_map(again=True)
     assert len(each._painter.orders) == 2
+
+
+def test_the_map_is_told_of_no_more_labels_than_it_shows(begun, monkeypatch):
+    monkeypatch.setattr(session, "MOST_POINTS", 5)
+    each = begun()
+    each.map = [0], [[0.0, 0.0]]
+    assert each.draw_map(again=True)
+    assert each.map is None
+    assert len(each._painter.orders[-1]["keep"]) == 5
+
+
+def test_an_answer_waits_while_the_page_reads(begun, monkeypatch):
+    each = begun()
+    each.answer(1, "label", "DB")
+    look_up, others = each.answers.label_of, []
+
+    def answers_meanwhile(name):
+        if not others:
+            others.append(threading.Thread(target=each.answer, args=(3, "label", "AI")))
+            others[0].start()
+            others[0].join(0.2)
+        return look_up(name)
+
+    monkeypatch.setattr(each.answers, "label_of", answers_meanwhile)
+    assert cards.state(each)["mine"] == 1
+    others[0].join()
+    assert cards.state(each)["mine"] == 2
+
+
+def test_a_round_that_cannot_be_read_is_not_noted(begun, look):
+    each = begun()
+    each.begin()
+    (each.folder / "labels" / "rounds.jsonl").write_text("")
+    with pytest.raises(RunError):
+        look(each, stage=7)
+    assert each.rounds == each._past.records == []
+
+
+def test_temporary_files_of_a_killed_session_go_with_the_next(begun):
+    first = begun()
+    (first.scratch / "tried-2").mkdir()
+    assert first.scratch.stat().st_mode & 0o077 == 0
+    second = begun()
+    assert list(second.scratch.iterdir()) == []
+    second.close()
+    assert not second.scratch.exists()
+
+
+def test_a_table_that_cannot_be_written_at_the_end_closes_the_logs(begun, monkeypatch):
+    each = begun()
+    each.answer(1, "label", "DB")
+    closed = []
+    for log in (each._log, each._past):
+        monkeypatch.setattr(log, "close", lambda log=log, close=log.close: (closed.append(log), close()))
+    monkeypatch.setattr(each, "_behind", Behind(lambda: None, 0.0))
+    each._written = -1
+    (each.folder.parent / "nodes.csv").unlink()
+    with pytest.raises(DataError, match="put it back"):
+        each.close()
+    assert len(closed) == 2
+    assert not each.scratch.exists()
+
+
+def test_what_is_asked_for_while_it_is_done_is_done_again():
+    begun, may, done = threading.Event(), threading.Event(), []
+
+    def work():
+        begun.set()
+        may.wait(5)
+        done.append(1)
+
+    behind = Behind(work, 0.0)
+    behind.soon()
+    assert begun.wait(5)
+    behind.soon()
+    may.set()
+    for _ in range(100):
+        if len(done) == 2:
+            break
+        threading.Event().wait(0.01)
+    assert done == [1, 1]
 
 
 def test_labels_are_counted_as_if_all_were(begun):
@@ -193,6 +276,15 @@ def test_a_changed_table_is_named(begun, tmp_path):
         begun()
 
 
+def test_no_labels_are_written_into_a_table_that_was_changed_meanwhile(begun, tmp_path):
+    each = begun()
+    each.answer(1, "label", "DB")
+    table = tmp_path / "nodes.csv"
+    table.write_text(table.read_text().replace("word", "WORD"))
+    with pytest.raises(DataError, match="was changed since labeling"):
+        each.table()
+
+
 def test_answers_about_other_nodes_are_refused(begun):
     each = begun()
     log = AnswerLog(each.folder / "labels" / "answers.jsonl")
@@ -202,11 +294,22 @@ def test_answers_about_other_nodes_are_refused(begun):
         begun()
 
 
+@pytest.mark.parametrize("label", [None, 7, ["AI"]])
+def test_an_answer_without_a_class_is_named(label):
+    with pytest.raises(DataError, match="answer 1 has no class"):
+        said({"a": "x"}, {"act": "label", "node": "a", "label": label})
+    assert said({"a": "x"}, {"act": "unsure", "node": "a", "label": label}).label_of("a") is None
+
+
 def test_a_damaged_session_is_named(begun):
     each = begun()
     path = each.folder / "labels" / "session.json"
     path.write_text(path.read_text().replace('"target_accuracy": 0.9', '"target_accuracy": "much"'))
     with pytest.raises(RunError, match="target_accuracy"):
+        begin.stored(each.folder)
+    damaged = path.read_text().replace('"much"', "0.9").replace('"label": "topic"', '"label": 7')
+    path.write_text(damaged)
+    with pytest.raises(RunError, match=r"session\.json"):
         begin.stored(each.folder)
     path.write_text('{"format": 2}')
     with pytest.raises(RunError, match="another version"):

@@ -23,6 +23,8 @@ from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions, check_shares
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from graphmix.labeling.begin import Begun, Matter
     from graphmix.labeling.session import Session
 
@@ -122,11 +124,15 @@ def label(
     with importing("graphmix label", "label"):
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
-    matter = _open(folder, asked, with_model=model is not None, write=write)
     if write is not None:
-        _write(folder, matter, write, force)
+        _write(folder, _open(folder, asked, with_model=model is not None, write=write), write, force)
         return
-    _serve(folder, matter, port=port, browser=browser, every=every, device=device, seconds=seconds)
+    from graphmix.labeling.address import listen
+
+    # First: a port that is taken leaves no folder.
+    with listen(port) as listening:
+        matter = _open(folder, asked, with_model=model is not None, write=None)
+        _serve(folder, matter, listening, browser=browser, every=every, device=device, seconds=seconds)
 
 
 class _Asked:
@@ -169,7 +175,8 @@ def _open(folder: Path, asked: _Asked, *, with_model: bool, write: Path | None) 
         raise ConfigError(f"labeling has not begun in {folder}: there is nothing to write")
     if not begun_before and not with_model and (asked.nodes is None or asked.edges is None or not asked.columns.label):
         raise ConfigError("to begin without a model, give `nodes`, `edges` and `label`")
-    check_no_links(folder)
+    for each in (folder, folder / LABELS):
+        check_no_links(each)
     with busy("starting"):
         from graphmix.labeling.begin import read_matter, store, stored
 
@@ -230,15 +237,16 @@ def _write(folder: Path, matter: "Matter", path: Path, force: bool) -> None:
     tell(f"{counted(labels, 'label')} written to {path}")
 
 
-def _serve(folder: Path, matter: "Matter", *, port: int, browser: bool, **options: Any) -> None:
+def _serve(folder: Path, matter: "Matter", listening: "socket", *, browser: bool, **options: Any) -> None:
     import webbrowser
 
+    from graphmix.labeling.address import address, new_token, redirect
     from graphmix.labeling.begin import own_model
     from graphmix.labeling.explaining import Reasons
-    from graphmix.labeling.server import address, listen, new_token, serve
+    from graphmix.labeling.server import serve
     from graphmix.labeling.session import opened
 
-    with listen(port) as listening, opened(folder, matter, **options) as session:
+    with opened(folder, matter, **options) as session:
         token = new_token()
         page = address(listening, token)
         if session.dropped:
@@ -247,7 +255,7 @@ def _serve(folder: Path, matter: "Matter", *, port: int, browser: bool, **option
         tell(f"Label on {page} (only this machine can open it); Ctrl-C ends")
         session.begin()
         if browser:
-            webbrowser.open(page)
+            webbrowser.open(redirect(session.scratch, page).absolute().as_uri())
         try:
             with always_raised():
                 serve(session, listening, token, Reasons(folder, matter))

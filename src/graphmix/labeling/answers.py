@@ -38,7 +38,7 @@ class Answer:
 class Answers:
     """The answers that were not taken back, in order.
 
-    "unsure" takes the label of a node away; "skip" leaves it as it is.
+    "unsure" takes the label of a node away; "skip" leaves it as it is. Threads that share them need a lock.
 
     Example:
         >>> answers = Answers({"a": "x", "b": None})
@@ -74,11 +74,17 @@ class Answers:
             self._of[taken.node].pop()
             return
         answer = Answer(
-            number, str(record.get("act")), str(record.get("node")), record.get("label"), str(record.get("key", ""))
+            number,
+            str(record.get("act")),
+            str(record.get("node")),
+            record.get("label") if record.get("act") == LABEL else None,
+            str(record.get("key", "")),
         )
         if answer.act not in ACTS or answer.node not in self.given:
             what = f"names node {answer.node!r}, which is not in the table" if answer.act in ACTS else "is unknown"
             raise DataError(f"answer {number} {what}")
+        if answer.act == LABEL and not isinstance(answer.label, str):
+            raise DataError(f"answer {number} has no class")
         self.standing.append(answer)
         self._of.setdefault(answer.node, []).append(answer)
 

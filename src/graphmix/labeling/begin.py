@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from graphmix.errors import DataError, RunError
+from graphmix.errors import DataError, GraphMixError, RunError
 from graphmix.labeling.answers import check_class
 from graphmix.limits import Limits
 from graphmix.results.json_text import load
@@ -173,6 +173,10 @@ def stored(folder: Path) -> Begun | None:
     if value.get("format") != FORMAT:
         raise RunError(f"{path} was written by another version of graphmix; use that one, or move {path.parent} away")
     found: Begun = parse(Begun, value, path)
+    try:
+        Columns.from_json(found.columns)
+    except GraphMixError as error:
+        raise RunError(f"{path} is damaged: {error}") from error
     return found
 
 
@@ -198,7 +202,7 @@ def read_matter(folder: Path, begun: Begun, limit: Limits, model: TableModel | N
     nodes = None if begun.nodes is None else Path(begun.nodes)
     for path, sum_ in ((nodes, begun.nodes_sha256), (begun.edges and Path(begun.edges), begun.edges_sha256)):
         if path:
-            _check_same(Path(path), sum_, folder)
+            check_same(Path(path), sum_, folder)
     if begun.with_model:
         if not is_model(folder):
             raise RunError(f"{folder} no longer holds the model that labeling began with")
@@ -229,7 +233,8 @@ def _table(nodes: Path, problem: Problem, limit: Limits) -> tuple[Table, list[in
     return found.table, [place[name] for name in problem.ids]
 
 
-def _check_same(path: Path, expected: str | None, folder: Path) -> None:
+def check_same(path: Path, expected: str | None, folder: Path) -> None:
+    """Raise DataError unless a table is the one that labeling in a folder began with."""
     if not path.exists():
         raise DataError(f"there is no file {path}, the table that labeling in {folder} began with; put it back")
     if checksum(path) != expected:

@@ -1,6 +1,8 @@
 """What the page shows, as JSON values: nodes, lists, the state of the session. All text is plain text."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,8 +17,22 @@ PAGE = 50
 LONGEST_SEARCH = 200
 ORDERS = ("unsure", "sure", "table")
 STATES = ("all", "unlabeled", "labeled", "mine", "unsure", "skipped")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
+def _at_one_moment(read: Callable[Concatenate[Session, _P], _R]) -> Callable[Concatenate[Session, _P], _R]:
+    """Let nothing change in a session while something is read from it: requests come in several threads."""
+
+    @wraps(read)
+    def reading(session: Session, /, *arguments: _P.args, **options: _P.kwargs) -> _R:
+        with session.guard:
+            return read(session, *arguments, **options)
+
+    return reading
+
+
+@_at_one_moment
 def state(session: Session) -> dict[str, Any]:
     """Return the state of a session: counts, classes, rounds, what goes on."""
     answers = session.answers
@@ -52,6 +68,7 @@ def _round(made: Round) -> dict[str, Any]:
     return {name: value for name, value in vars(made).items() if name not in ("queue", "suspects", "classes")}
 
 
+@_at_one_moment
 def card(session: Session, node: int, ask: Ask | None = None) -> dict[str, Any]:
     """Return all that the page shows of a node.
 
@@ -122,9 +139,11 @@ def find(session: Session, text: str) -> dict[str, Any]:
     same = [session.number[wanted]] if wanted in session.number else []
     within = [node for node, name in enumerate(ids) if lower in name.lower()]
     found = list(dict.fromkeys([*same, *within, *session.cells.find(wanted)]))
-    return {"total": len(found), "lines": [line(session, node) for node in found[:PAGE]]}
+    with session.guard:
+        return {"total": len(found), "lines": [line(session, node) for node in found[:PAGE]]}
 
 
+@_at_one_moment
 def listed(session: Session, order: str, which: str, predicted: str, page: int) -> dict[str, Any]:
     """List nodes by confidence.
 
@@ -172,6 +191,7 @@ def _is(session: Session, name: str, which: str) -> bool:
     }[which]
 
 
+@_at_one_moment
 def drawn(session: Session) -> dict[str, Any]:
     """Return the map: places, with what is known of each node; without places until it is drawn."""
     if session.map is None:

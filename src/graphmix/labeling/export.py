@@ -5,11 +5,14 @@ import csv
 import gzip
 import io
 import re
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
+from graphmix.limits import LARGEST_CELL
 from graphmix.tables.checked_text import CheckedText, is_gzipped
 from graphmix.tables.formats import PARQUET
 from graphmix.tables.layout import Layout, find_layout
@@ -18,8 +21,10 @@ from graphmix.workflow.output import OutputTable
 
 Labels = Mapping[str, str | None]
 
-# A cell with what follows it: in quotes, where a quote is doubled, or plain.
-_CELL = r'(?P<cell>\s*"(?:[^"]|"")*"[^{0}\r\n]*|[^{0}\r\n]*)(?P<end>{0}|\r\n|\r|\n|$)'
+# A cell with what follows it: in quotes, where a quote is doubled, or plain. A quote after a space is part of the text.
+_CELL = r'(?P<cell>"[^"]*(?:""[^"]*)*"[^{0}\r\n]*|[^{0}\r\n]*)(?P<end>{0}|\r\n|\r|\n|$)'
+# Of `csv`, which has one limit for all threads.
+_LIMIT = threading.Lock()
 
 
 def labeled_table(path: Path, columns: Columns, ids: list[str], labels: Labels) -> bytes:
@@ -52,16 +57,17 @@ def two_columns(heading: str, ids: list[Any], label: str, labels: list[str | Non
 
 def _delimited(path: Path, ending: str, columns: Columns, labels: Labels) -> bytes:
     content = gzip.decompress(path.read_bytes()) if is_gzipped(path) else path.read_bytes()
-    text, mark = _decode(content, columns.encoding)
+    text, mark, encoding = _decode(content, columns.encoding)
     layout = _layout(path, ending, columns)
-    pieces = list(_rows(text, layout, path, columns, labels))
-    written = mark + "".join(pieces).encode(_plain_encoding(columns.encoding))
+    with _any_size():
+        pieces = list(_rows(text, layout, path, columns, labels))
+    written = mark + "".join(pieces).encode(encoding)
     # Without the time of writing: the same labels make the same bytes.
     return gzip.compress(written, mtime=0) if is_gzipped(path) else written
 
 
 def _layout(path: Path, ending: str, columns: Columns) -> Layout:
-    checked = CheckedText(path, columns.encoding)
+    checked = CheckedText(path, columns.encoding, LARGEST_CELL)
     head = b"".join(checked.pieces())
     return find_layout(checked, head, ending, columns.reading("nodes"))
 
@@ -76,24 +82,47 @@ def _rows(text: str, layout: Layout, path: Path, columns: Columns, labels: Label
     first = next((place for place, line in enumerate(lines) if line.strip("\r\n")), 0)
     first += layout.above - layout.has_header
     yield from lines[:first]
-    reader = csv.reader(lines[first:], delimiter=layout.separator)
     cells = re.compile(_CELL.format(re.escape(layout.separator)))
-    begun, left = 0, set(labels)
-    for number, row in enumerate(reader):
-        raw = "".join(lines[first + begun : first + reader.line_num])
-        begun = reader.line_num
+    left = set(labels)
+    for number, (line, row, raw) in enumerate(_parsed(lines, first, layout.separator, path)):
         is_header, is_blank = layout.has_header and number == 0, not any(map(str.strip, row))
         node = row[at_id] if len(row) > at_id else ""
         if at_label is None and not is_blank:
             label = columns.label if is_header else labels.get(node)
             yield _with_cell(raw, layout.separator, label or "")
         elif not is_header and node in labels and at_label is not None:
-            yield _with_label(raw, cells, at_label, layout.separator, labels[node] or "")
+            found = _cells(raw, cells, layout.separator)
+            if len(found) != len(row):
+                raise DataError(f"{path} line {line}: its cells cannot be told apart, so no label can be written there")
+            yield _with_label(raw, found, at_label, layout.separator, labels[node] or "")
         else:
             yield raw
         left.discard(node)
     if left:
         raise DataError(f"{path} has no row for node {sorted(left)[0]!r}; it was changed since labeling began")
+
+
+def _parsed(lines: list[str], first: int, separator: str, path: Path) -> Iterator[tuple[int, list[str], str]]:
+    """Yield each row: the number of its first line, its cells, and its text."""
+    reader, begun = csv.reader(lines[first:], delimiter=separator), first
+    try:
+        for row in reader:
+            ended = first + reader.line_num
+            yield begun + 1, row, "".join(lines[begun:ended])
+            begun = ended
+    except csv.Error as error:
+        raise DataError(f"{path} line {begun + 1} cannot be read: {error}") from error
+
+
+@contextmanager
+def _any_size() -> Iterator[None]:
+    """Let `csv` read cells as large as a table may have."""
+    with _LIMIT:
+        before = csv.field_size_limit(LARGEST_CELL)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _with_cell(raw: str, separator: str, cell: str) -> str:
@@ -102,19 +131,25 @@ def _with_cell(raw: str, separator: str, cell: str) -> str:
     return f"{body}{separator}{_quoted(cell, separator)}{raw[len(body) :]}"
 
 
-def _with_label(raw: str, cells: "re.Pattern[str]", at: int, separator: str, label: str) -> str:
+def _cells(raw: str, cells: "re.Pattern[str]", separator: str) -> list[tuple[int, int]]:
+    """Return where each cell of a row begins and ends."""
+    found, place = [], 0
+    while True:
+        cell = cells.match(raw, place)
+        assert cell is not None  # it matches the empty cell too
+        found.append(cell.span("cell"))
+        if cell["end"] != separator:
+            return found
+        place = cell.end()
+
+
+def _with_label(raw: str, cells: list[tuple[int, int]], at: int, separator: str, label: str) -> str:
     """Replace a cell of a row; one that the row is too short for is added."""
-    place = 0
-    for number in range(at + 1):
-        found = cells.match(raw, place)
-        assert found is not None  # it matches the empty cell too
-        if number == at:
-            return raw[: found.start("cell")] + _quoted(label, separator) + raw[found.end("cell") :]
-        if found["end"] != separator:
-            body = raw.rstrip("\r\n")
-            return body + separator * (at - number) + _quoted(label, separator) + raw[len(body) :]
-        place = found.end()
-    raise AssertionError("the loop returns")
+    if at >= len(cells):
+        body = raw.rstrip("\r\n")
+        return body + separator * (at + 1 - len(cells)) + _quoted(label, separator) + raw[len(body) :]
+    begin, end = cells[at]
+    return raw[:begin] + _quoted(label, separator) + raw[end:]
 
 
 def _quoted(cell: str, separator: str) -> str:
@@ -123,26 +158,22 @@ def _quoted(cell: str, separator: str) -> str:
     return row.getvalue()[: -len(separator)]
 
 
-def _decode(content: bytes, encoding: str) -> tuple[str, bytes]:
-    """Return the text, and the byte-order mark before it."""
-    for mark in (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        if content.startswith(mark) and codecs.lookup(encoding).name in _MARKED[mark]:
-            used = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}.get(mark, "utf-8")
-            return content[len(mark) :].decode(used), mark
-    return content.decode(encoding), b""
-
-
-_MARKED = {
-    codecs.BOM_UTF8: ("utf-8", "utf-8-sig"),
-    codecs.BOM_UTF16_LE: ("utf-16", "utf-16-le"),
-    codecs.BOM_UTF16_BE: ("utf-16", "utf-16-be"),
-}
-
-
-def _plain_encoding(encoding: str) -> str:
-    """Return the encoding without its mark: that of the file is written as it was."""
+def _decode(content: bytes, encoding: str) -> tuple[str, bytes, str]:
+    """Return the text, the byte-order mark before it, and the encoding of what follows the mark."""
     name = codecs.lookup(encoding).name
-    return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(name, name)
+    for mark, used, names in _MARKED:
+        if content.startswith(mark) and name in names:
+            return content[len(mark) :].decode(used), mark, used
+    # Without a mark none is written.
+    plain = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(name, name)
+    return content.decode(encoding), b"", plain
+
+
+_MARKED = (
+    (codecs.BOM_UTF8, "utf-8", ("utf-8", "utf-8-sig")),
+    (codecs.BOM_UTF16_LE, "utf-16-le", ("utf-16", "utf-16-le")),
+    (codecs.BOM_UTF16_BE, "utf-16-be", ("utf-16", "utf-16-be")),
+)
 
 
 def _parquet(path: Path, columns: Columns, ids: list[str], labels: Labels) -> bytes:

@@ -75,11 +75,19 @@ class Guard:
         origins = headers.get("origin", [])
         if any(origin != f"http://{hosts[0]}" for origin in origins):
             return 403, "requests from other pages are not answered"
-        if headers.get("sec-fetch-site", ["none"])[0] not in ("none", "same-origin"):
+        site = headers.get("sec-fetch-site", ["none"])[0]
+        if site not in ("none", "same-origin") and not self._opens_page(scope, headers):
             return 403, "requests from other pages are not answered"
         if scope["method"] == "POST":
             return _post_refusal(headers)
         return None if scope["method"] in ("GET", "HEAD") else (405, "there is no such request")
+
+    def _opens_page(self, scope: Scope, headers: dict[str, list[str]]) -> bool:
+        """Whether a link to the page is followed, in a window of its own: from the file that opens the browser."""
+        asked = [headers.get(f"sec-fetch-{name}") for name in ("mode", "dest")]
+        return (
+            asked == [["navigate"], ["document"]] and scope["method"] == "GET" and scope["path"] == f"/{self._token}/"
+        )
 
 
 def _post_refusal(headers: dict[str, list[str]]) -> tuple[int, str] | None:

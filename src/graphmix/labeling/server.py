@@ -1,14 +1,13 @@
 """The page's server: Starlette behind the guard, on a port of the loopback interface."""
 
 import json
-import secrets
 import socket
 from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from graphmix.distribution import importing
-from graphmix.errors import ConfigError, DataError, GraphMixError, RunError
+from graphmix.errors import DataError, GraphMixError, RunError
 from graphmix.labeling import cards
 from graphmix.labeling.guard import App, Guard
 from graphmix.labeling.session import MODES, Session
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 WHAT = "graphmix label"
-HOST = "127.0.0.1"
-_TOKEN_BYTES = 32
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # The page's files, by their addresses: the package that holds each.
 FILES = {
@@ -96,10 +93,7 @@ class Api:
 
     def post_redraw(self, asked: dict[str, Any]) -> Any:
         """Draw the map again."""
-        began = self.session.draw_map(again=True)
-        if began:
-            self.session.map = None
-        return {"began": began}
+        return {"began": self.session.draw_map(again=True)}
 
     def post_write(self, asked: dict[str, Any]) -> Any:
         """Write the labeled table."""
@@ -138,7 +132,10 @@ def make_app(api: Api) -> App:
         return Response(found.read_bytes(), media_type=_TYPES["." + path.rpartition(".")[2]])
 
     async def table(request: "Request") -> "Response":
-        content = await run_in_threadpool(api.session.table)
+        try:
+            content = await run_in_threadpool(api.session.table)
+        except (GraphMixError, OSError) as error:
+            return Response(str(error), 500, media_type="text/plain")
         name = api.session.table_path.name
         return Response(content, media_type="application/octet-stream", headers=_attachment(name))
 
@@ -151,7 +148,7 @@ def make_app(api: Api) -> App:
             return JSONResponse(await run_in_threadpool(method, asked))
         except DataError as error:
             return JSONResponse({"error": str(error)}, 400)
-        except GraphMixError as error:
+        except (GraphMixError, OSError) as error:
             return JSONResponse({"error": str(error)}, 500)
 
     return Starlette(
@@ -177,26 +174,6 @@ def _object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback interface; port 0 takes any that is free.
-
-    Raises:
-        ConfigError: the port is taken, or may not be used.
-    """
-    # With the protocol by name: asyncio sends small packets at once only then, and others wait 40 ms.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        # After a kill the old port is held for a minute otherwise.
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOST, port))
-        listening.listen(64)
-    except (OSError, OverflowError) as error:
-        listening.close()
-        why = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"`port` {port} cannot be used: {why}; choose another, or leave it out") from error
-    return listening
-
-
 def serve(session: Session, listening: socket.socket, token: str, explain: Explain | None = None) -> None:
     """Serve the page until the process is interrupted."""
     with importing(WHAT, "label"):
@@ -217,13 +194,3 @@ def serve(session: Session, listening: socket.socket, token: str, explain: Expla
     server.run(sockets=[listening])
     if not server.started:
         raise RunError("the page's server did not start")
-
-
-def new_token() -> str:
-    """Return a token that nobody can guess."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
-
-
-def address(listening: socket.socket, token: str) -> str:
-    """Return the address of the page."""
-    return f"http://{HOST}:{listening.getsockname()[1]}/{token}/"

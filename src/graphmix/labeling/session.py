@@ -1,9 +1,11 @@
 """Session: the answers on the disk, what the last round predicts, and what to ask next."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,19 @@ from graphmix.errors import DataError, RunError
 from graphmix.labeling.answers import ACTS, LABEL, LONGEST_KEY, SKIP, UNDO, Answer, check_class
 from graphmix.labeling.asking import to_check, to_label
 from graphmix.labeling.begin import Matter
+from graphmix.labeling.behind import Behind
 from graphmix.labeling.cells import Cells
 from graphmix.labeling.log import NUMBER, AnswerLog
+from graphmix.labeling.places import MOST_POINTS
 from graphmix.labeling.round import LOOK, QUICK, THOROUGH, Ask
 from graphmix.labeling.trainer import Trainer
 from graphmix.labeling.view import View, read_round, read_view, write_view
 from graphmix.labeling.written import ANSWERS, replayed, table_name, written
 from graphmix.storage.files import read_tensors, write_bytes
-from graphmix.storage.folders import LABELS
+from graphmix.storage.folders import LABELS, make_empty
 from graphmix.storage.lock import locked
 
-ROUNDS = "rounds.jsonl"
+ROUNDS, SCRATCH = "rounds.jsonl", "scratch"
 MODES = ("label", "check")
 _WRITE_AFTER = 1.0
 
@@ -38,6 +42,8 @@ class Session:
         dropped: whether an answer was cut off in the middle when the last process ended.
         trouble: what went wrong in the background, in a sentence; None if nothing did.
         map: the numbers and places of the nodes on the map; None until somebody asks for it.
+        scratch: a folder for temporary files, which ends with the session; the next one removes it after a kill.
+        guard: held while something changes, and by whoever reads more than one value.
     """
 
     def __init__(
@@ -57,12 +63,15 @@ class Session:
         self.view = read_view(self._place, self.rounds, len(problem.ids))
         self.trouble: str | None = None
         self.map: tuple[list[int], list[list[float]]] | None = None
-        self._guard = threading.RLock()
-        self._trainer = Trainer(folder, self._reported, device=device, seconds=seconds)
+        self.guard = threading.RLock()
+        self.scratch = self._place / SCRATCH
+        make_empty(self.scratch)
+        self._trainer = Trainer(folder, self._reported, scratch=self.scratch, device=device, seconds=seconds)
         # Another process, which ends with the map: somebody waits for it, perhaps in the middle of a round.
-        self._painter = Trainer(folder, self._drawn, device=device)
+        self._painter = Trainer(folder, self._drawn, scratch=self.scratch, device=device)
         self._cannot_draw = False
-        self._writer: threading.Timer | None = None
+        self._behind = Behind(self._write_quietly, _WRITE_AFTER)
+        self._writing = threading.RLock()
         self._written = -1
 
     # What is asked and said.
@@ -92,7 +101,7 @@ class Session:
 
     def undo(self, key: str = "") -> int | None:
         """Take the last answer back; return its node, None if there is none."""
-        with self._guard:
+        with self.guard:
             last = self.answers.last
             if last is None or (key and key in self.answers.keys):
                 return None
@@ -102,7 +111,7 @@ class Session:
     def _append(self, record: dict[str, Any], key: str) -> Answer | None:
         if not isinstance(key, str) or len(key) > LONGEST_KEY:
             raise DataError(f"a key may have {LONGEST_KEY} characters")
-        with self._guard:
+        with self.guard:
             if key and key in self.answers.keys:
                 return None
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -111,28 +120,27 @@ class Session:
             self.write_soon()
             return self.answers.last
 
-    def next(self, mode: str = "label", beyond: int | None = None) -> tuple[int, Ask] | None:
+    def next(self, mode: str = "label") -> tuple[int, Ask] | None:
         """Return the node to ask about; None if there is none, or nothing is chosen yet.
 
         Args:
             mode: "label" for nodes without a label, "check" for given labels that look wrong.
-            beyond: a node not to return.
         """
-        with self._guard:
+        with self.guard:
             asks = self.suspects() if mode == "check" else to_label(self.rounds, self.answers)
-            return next(((self.number[ask.node], ask) for ask in asks if self.number[ask.node] != beyond), None)
+            return next(((self.number[ask.node], ask) for ask in asks), None)
 
     def suspects(self) -> list[Ask]:
         """Return given labels that look wrong and that nobody has said anything about since."""
-        with self._guard:
+        with self.guard:
             return to_check(self.rounds, self.answers)
 
     @property
     def classes(self) -> list[str]:
         """The classes to choose from: of the table, named at the start, or said; new ones last."""
-        given = self._given_classes
-        said = [answer.label for answer in self.answers.standing if answer.label is not None]
-        return list(dict.fromkeys([*given, *self.matter.begun.classes, *said]))
+        with self.guard:
+            said = [answer.label for answer in self.answers.standing if answer.label is not None]
+        return list(dict.fromkeys([*self._given_classes, *self.matter.begun.classes, *said]))
 
     # What happens in the background.
 
@@ -143,7 +151,7 @@ class Session:
 
     def begin(self) -> None:
         """Choose the first nodes, or train on what was said after the last round."""
-        with self._guard:
+        with self.guard:
             if not self.rounds:
                 self._order(LOOK)
             elif self.view is None or self._unlearned():
@@ -151,17 +159,20 @@ class Session:
 
     def retrain(self) -> bool:
         """Train now; False if a round is under way."""
-        with self._guard:
+        with self.guard:
             return self._order(QUICK)
 
     def draw_map(self, again: bool = False) -> bool:
         """Lay the nodes out on a map; False if that is under way, or has failed and is not tried again."""
-        with self._guard:
+        with self.guard:
             if self._cannot_draw and not again:
                 return False
             self._cannot_draw = False
-            keep = [node for name, node in self.number.items() if self.answers.label_of(name) is not None]
-            return self._painter.order("map", keep=keep)
+            labeled = (node for name, node in self.number.items() if self.answers.label_of(name) is not None)
+            began = self._painter.order("map", keep=list(islice(labeled, MOST_POINTS)))
+            if began:
+                self.map = None
+            return began
 
     def _order(self, stage: str) -> bool:
         answers = len(self._log.records)
@@ -177,7 +188,7 @@ class Session:
             self._order(QUICK)
 
     def _reported(self, report: dict[str, Any]) -> None:
-        with self._guard:
+        with self.guard:
             if report["did"] == "failed":
                 self.trouble = report["why"]
             else:
@@ -185,22 +196,22 @@ class Session:
                 self._take(report)
 
     def _drawn(self, report: dict[str, Any]) -> None:
-        with self._guard:
+        with self.guard:
             if report["did"] == "failed":
                 self.trouble, self._cannot_draw = f"the map cannot be drawn: {report['why']}", True
             else:
                 held = read_tensors(Path(report["file"]))
                 self.map = held["nodes"].tolist(), held["places"].tolist()
-            self._painter.close()
+            self._painter.end()
 
     def _take(self, report: dict[str, Any]) -> None:
         """Take in a round, and order the next if there is reason to."""
-        record = self._past.append(report["round"])
+        done = read_round(report["round"], self._past.path)
         probabilities = read_tensors(Path(report["file"]))["probabilities"]
-        write_view(self._place, probabilities, record[NUMBER])
-        done = read_round(record, self._past.path)
+        record = self._past.append(report["round"])
         self.rounds.append(done)
         self.view = View(done.classes, probabilities.numpy())
+        write_view(self._place, probabilities, record[NUMBER])
         self.write_soon()
         if self._unlearned() >= self.every:
             self._order(QUICK)
@@ -222,43 +233,46 @@ class Session:
 
     def table(self) -> bytes:
         """Return the labeled table in the format of the input."""
-        with self._guard:
+        with self.guard:
             changed, labels = self.answers.changed(), list(self.answers.labels().values())
-        return written(self.matter, changed, labels)
+        return written(self.folder, self.matter, changed, labels)
 
     def write_table(self) -> Path:
         """Write the labeled table beside the answers."""
-        count = len(self._log.records)
-        write_bytes(self.table_path, self.table())
-        self._written = count
-        return self.table_path
+        with self._writing:
+            count = len(self._log.records)
+            write_bytes(self.table_path, self.table())
+            self._written = count
+            return self.table_path
 
     def write_soon(self) -> None:
         """Write the table in the background, a moment later; the log has every answer until then."""
-        with self._guard:
-            if self._written == len(self._log.records) or (self._writer is not None and self._writer.is_alive()):
-                return
-            self._writer = threading.Timer(_WRITE_AFTER, self._write_quietly)
-            self._writer.daemon = True
-            self._writer.start()
+        if self._written != len(self._log.records):
+            self._behind.soon()
+
+    def _write_if_due(self) -> None:
+        with self._writing:
+            if self._written != len(self._log.records):
+                self.write_table()
 
     def _write_quietly(self) -> None:
         try:
-            self.write_table()
+            self._write_if_due()
         except (DataError, RunError, OSError) as error:
             self.trouble = f"the labeled table cannot be written: {error}"
 
     def close(self) -> None:
         """End the training process, and write the table."""
-        self._trainer.close()
-        self._painter.close()
-        if self._writer is not None:
-            self._writer.cancel()
-            self._writer.join()
-        if self._written != len(self._log.records):
-            self.write_table()
-        self._log.close()
-        self._past.close()
+        try:
+            self._trainer.close()
+            self._painter.close()
+            self._behind.cancel()
+            self._write_if_due()
+        finally:
+            self._log.close()
+            self._past.close()
+            # If something cannot be removed, the next session says so.
+            shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 @contextmanager

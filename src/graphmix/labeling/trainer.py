@@ -7,10 +7,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
+from graphmix.errors import GraphMixError
+
 Report = Callable[[dict[str, Any]], None]
+# For a report that is being stored when everything ends.
+_LONGEST_WAIT = 5.0
 
 
 class Trainer:
@@ -20,11 +25,16 @@ class Trainer:
         step: what the process is at; None if it has nothing to do.
     """
 
-    def __init__(self, folder: Path, report: Report, *, device: str = "auto", seconds: float | None = None) -> None:
-        self._command = [sys.executable, "-m", "graphmix.labeling.worker", str(folder), device, str(seconds or "")]
+    def __init__(
+        self, folder: Path, report: Report, *, scratch: Path, device: str = "auto", seconds: float | None = None
+    ) -> None:
+        worker = [sys.executable, "-m", "graphmix.labeling.worker"]
+        self._command = [*worker, str(folder), str(scratch), device, str(seconds or "")]
         self._report = report
         self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
         self._guard = threading.Lock()
+        self._closed = False
         self.step: str | None = None
 
     @property
@@ -33,62 +43,94 @@ class Trainer:
         return self.step is not None
 
     def order(self, what: str, **more: Any) -> bool:
-        """Order something; False if the process is busy."""
+        """Order something; False if the process is busy. If it cannot be started, that is reported."""
+        line = json.dumps({"do": what, **more}) + "\n"
         with self._guard:
-            if self.is_busy:
+            if self.is_busy or self._closed:
                 return False
             self.step = "starting"
-            process = self._running()
-        try:
-            assert process.stdin is not None  # it is a pipe
-            process.stdin.write(json.dumps({"do": what, **more}) + "\n")
-            process.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            # It has ended; the thread that listens says so.
-            pass
+        # A pipe takes 64 KiB before the process reads, and that one may import torch first.
+        threading.Thread(target=self._send, args=(line,), daemon=True).start()
         return True
 
-    def close(self) -> None:
-        """End the process."""
+    def end(self) -> None:
+        """End the process; the next order starts another."""
         with self._guard:
-            process, self._process = self._process, None
+            process, self._process, self.step = self._process, None, None
         if process is not None:
             process.kill()
             process.wait()
 
+    def close(self) -> None:
+        """End the process for good, and wait until nothing more is reported."""
+        self._closed = True
+        self.end()
+        if self._listener is not None:
+            self._listener.join(_LONGEST_WAIT)
+
+    def _send(self, line: str) -> None:
+        try:
+            with self._guard:
+                if self._closed:
+                    return
+                process = self._running()
+            assert process.stdin is not None  # it is a pipe
+            process.stdin.write(line)
+            process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            # It has ended; the thread that listens says so.
+            pass
+        except (OSError, RuntimeError) as error:
+            self._fail(f"the training process cannot be started: {error}")
+
     def _running(self) -> "subprocess.Popen[str]":
         if self._process is None or self._process.poll() is not None:
-            # What the process says when it fails in a way that nobody foresaw.
-            errors = tempfile.TemporaryFile()  # noqa: SIM115 - the thread closes it
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                encoding="utf-8",
-                env=spared(os.environ),
-                # Ctrl-C in the terminal is for the server, which then ends the process.
-                start_new_session=True,
-            )
-            threading.Thread(target=self._listen, args=(self._process, errors), daemon=True).start()
+            with ExitStack() as stack:
+                # What the process says when it fails in a way that nobody foresaw.
+                errors = stack.enter_context(tempfile.TemporaryFile())
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    encoding="utf-8",
+                    env=spared(os.environ),
+                    # Ctrl-C in the terminal is for the server, which then ends the process.
+                    start_new_session=True,
+                )
+                self._listener = threading.Thread(target=self._listen, args=(self._process, errors), daemon=True)
+                self._listener.start()
+                # The thread closes it.
+                stack.pop_all()
         return self._process
 
     def _listen(self, process: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
         assert process.stdout is not None  # it is a pipe
-        for line in process.stdout:
+        with errors:
+            for line in process.stdout:
+                # What was cut off is told by the end of the process, and what an ended process said is of no use.
+                if line.endswith("\n") and self._process is process:
+                    self._hear(line)
+            code = process.wait()
+            if self._process is process and self.is_busy:
+                self._fail(f"the training process ended with code {code}{_last_line(errors)}")
+
+    def _hear(self, line: str) -> None:
+        try:
             report = json.loads(line)
             if report["did"] == "step":
                 self.step = report["step"]
-                continue
+                return
             self.step = None
             self._report(report)
-        code = process.wait()
-        if self._process is process and self.is_busy:
-            self.step = None
-            why = f"the training process ended with code {code}{_last_line(errors)}"
-            self._report({"did": "failed", "what": "round", "why": why})
-        errors.close()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page says so, and the next round may begin
+            why = str(error) if isinstance(error, GraphMixError | OSError) else f"{type(error).__name__}: {error}"
+            self._fail(f"what the training process made cannot be used: {why}")
+
+    def _fail(self, why: str) -> None:
+        self.step = None
+        self._report({"did": "failed", "why": why})
 
 
 def spared(environment: Mapping[str, str]) -> dict[str, str]:

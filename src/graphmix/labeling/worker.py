@@ -9,7 +9,6 @@ import os
 import queue
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,7 +23,7 @@ from graphmix.labeling.begin import Matter, own_model, read_matter, stored
 from graphmix.labeling.places import lay_out
 from graphmix.labeling.round import LOOK
 from graphmix.labeling.rounds import Before, Result, Told, look, save, train
-from graphmix.limits import Limits
+from graphmix.limits import LARGEST_CELL, Limits
 from graphmix.machine import is_out_of_memory
 from graphmix.storage.files import write_tensors
 from graphmix.storage.found import is_model
@@ -32,6 +31,8 @@ from graphmix.workflow.model import load_model
 
 # Lower than that of the page's server, which somebody waits for.
 _NICENESS = 5
+# The server has read the same tables with the limits that the user chose.
+_LIMITS = Limits(size=2**40, rows=2 * 10**9, columns=2 * 10**9, cell=LARGEST_CELL)
 
 
 class Worker:
@@ -95,17 +96,16 @@ class Worker:
 
 
 def main(arguments: list[str], orders: IO[str], reports: IO[str]) -> None:
-    """Serve a session: `FOLDER DEVICE SECONDS`, where SECONDS may be empty."""
-    folder, device, seconds = Path(arguments[0]), arguments[1], arguments[2]
+    """Serve a session: `FOLDER SCRATCH DEVICE SECONDS`, where SECONDS may be empty. The server removes SCRATCH."""
+    folder, scratch, device, seconds = Path(arguments[0]), Path(arguments[1]), arguments[2], arguments[3]
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
     begun = stored(folder)
     assert begun is not None  # the server has written it
-    with tempfile.TemporaryDirectory() as scratch:
-        matter = read_matter(folder, begun, Limits.parse(["size=1T", "rows=2000000000"]))
-        worker = Worker(folder, matter, Path(scratch), device, float(seconds) if seconds else None)
-        while True:
-            _serve(worker, json.loads(waiting.get()), reports)
+    matter = read_matter(folder, begun, _LIMITS)
+    worker = Worker(folder, matter, scratch, device, float(seconds) if seconds else None)
+    while True:
+        _serve(worker, json.loads(waiting.get()), reports)
 
 
 def _listen(orders: IO[str], waiting: "queue.SimpleQueue[str]") -> None:
@@ -124,12 +124,13 @@ def _serve(worker: Worker, order: dict[str, Any], reports: IO[str]) -> None:
         tell(worker.do(order, Told(lambda step: tell({"did": "step", "step": step}))))
     except (GraphMixError, OSError, RuntimeError, MemoryError) as error:
         why = "there is not enough memory" if is_out_of_memory(error) else str(error)
-        tell({"did": "failed", "what": order["do"], "why": why})
+        tell({"did": "failed", "why": why})
 
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # Nothing else may be written where reports are read.
-    reports, sys.stdout = sys.stdout, sys.stderr
-    main(sys.argv[1:], sys.stdin, reports)
+    # Nothing else may be written where reports are read, also not by libraries in C.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as reports:
+        os.dup2(2, 1)
+        main(sys.argv[1:], sys.stdin, reports)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from graphmix.errors import DataError, RunError
 from graphmix.labeling.answers import Answers
-from graphmix.labeling.begin import Matter
+from graphmix.labeling.begin import Matter, check_same
 from graphmix.labeling.export import labeled_table, two_columns
 from graphmix.labeling.log import read_log
 from graphmix.storage.folders import LABELS
@@ -31,15 +31,20 @@ def read_labeled(folder: Path, matter: Matter) -> tuple[bytes, int]:
     """Return the content of the labeled table, and how many labels it has."""
     answers = replayed(folder, matter, read_log(folder / LABELS / ANSWERS)[0])
     labels = [label for label in answers.labels().values() if label is not None]
-    return written(matter, answers.changed(), list(answers.labels().values())), len(labels)
+    return written(folder, matter, answers.changed(), list(answers.labels().values())), len(labels)
 
 
-def written(matter: Matter, changed: dict[str, str | None], labels: list[str | None]) -> bytes:
-    """Return the labeled table in the format of the input; ids and labels alone if the input is not at hand."""
+def written(folder: Path, matter: Matter, changed: dict[str, str | None], labels: list[str | None]) -> bytes:
+    """Return the labeled table in the format of the input; ids and labels alone if the input is not at hand.
+
+    Raises:
+        DataError: the input has changed since labeling began.
+    """
     problem, nodes = matter.problem, matter.begun.nodes
     if nodes is None:
         ((heading, ids),) = problem.row_names().items()
         return two_columns(heading, ids, matter.label, labels)
+    check_same(Path(nodes), matter.begun.nodes_sha256, folder)
     in_order = sorted(range(len(problem.ids)), key=matter.rows.__getitem__)
     return labeled_table(Path(nodes), matter.columns, [problem.ids[node] for node in in_order], changed)
 

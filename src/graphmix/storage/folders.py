@@ -1,6 +1,7 @@
 """Folders that a run or a fit writes to: new, empty, or begun by the same command."""
 
 import os
+import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,20 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from error
+
+
+def make_empty(folder: Path) -> None:
+    """Make a folder for temporary files that only this user can read; what a killed process left in it goes.
+
+    Raises:
+        RunError: it cannot be made, or what is in it cannot be removed.
+    """
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made anew: {error.strerror or error}; delete it") from error
 
 
 def check_can_be_made(folder: Path, parameter: str = "out") -> None:

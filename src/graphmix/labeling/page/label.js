@@ -49,13 +49,22 @@ async function once(work) {
 }
 
 const mode = () => (page.view === "check" ? "check" : "label");
-const key = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
+// What was sent and not acknowledged. Sent again it has the same key, and the server stores it once.
+let sent = null;
+async function tell(path, said) {
+  const what = JSON.stringify([path, said]);
+  if (!sent || sent.what !== what) sent = { what, key: crypto.getRandomValues(new Uint32Array(4)).join("-"), last: page.state.last };
+  const { key, last } = sent, got = await ask(path, { ...said, mode: mode(), key });
+  sent = null;
+  return { ...got, last };
+}
 
 export function answer(act, label) {
   const card = page.card;
   if (!card) return;
   once(async () => {
-    const got = await ask("answer", { node: card.node, act, label, mode: mode(), key: key() });
+    const got = await tell("answer", { node: card.node, act, label });
     take(got.state);
     show(got.next);
     const what = { label: `${card.id}: ${label}`, skip: `${card.id}: skipped`, unsure: `${card.id}: not sure` }[act];
@@ -64,9 +73,9 @@ export function answer(act, label) {
 }
 
 export function undo() {
-  if (!page.state || !page.state.last) return;
+  if (!page.state || !(page.state.last || sent)) return;
   once(async () => {
-    const last = page.state.last, got = await ask("undo", { key: key() });
+    const got = await tell("undo", {}), last = got.last;
     take(got.state);
     if (page.view !== "check") page.view = "label";
     show(got.next);
