@@ -158,7 +158,7 @@ def size_of(path: Path, reading: Reading = USUAL) -> TableSize | None:
             kept = [name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in reading.ignore)]
             return TableSize(found.num_rows, len(kept))
         return _text_size(path, reading)
-    except (OSError, EOFError, LookupError, zlib.error, pa.ArrowException):
+    except (OSError, EOFError, LookupError, ValueError, zlib.error, pa.ArrowException):
         return None
 
 
