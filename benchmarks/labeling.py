@@ -155,10 +155,10 @@ def measure_kills(data: Path, kills: int = KILLS) -> dict[str, Any]:
         choose_first(matter, folder)
         for number in range(kills):
             served = Served(matter, folder)
-            node = served.ask("next?mode=label")["node"]
+            served.ask("next?mode=label")
             stop = threading.Timer(draw.uniform(0, 0.25), served.kill)
             stop.start()
-            acknowledged += _answer_until_killed(served, node, number, draw)
+            acknowledged += _answer_until_killed(served, len(matter.problem.ids), number, draw)
             stop.join()
             keys = [record["key"] for record in read_log(folder / LABELS / "answers.jsonl")[0]]
             lost += len(set(acknowledged) - set(keys))
@@ -173,9 +173,10 @@ def measure_kills(data: Path, kills: int = KILLS) -> dict[str, Any]:
     return {"kills": kills, "acknowledged": len(acknowledged), "lost": lost, "too_many": max(extra, 0), "table": same}
 
 
-def _answer_until_killed(served: Served, node: int, number: int, draw: random.Random) -> list[str]:
+def _answer_until_killed(served: Served, nodes: int, number: int, draw: random.Random) -> list[str]:
     """Answer, change one's mind, skip and take back until the server is gone; return what it acknowledged."""
     told: list[str] = []
+    node = draw.randrange(nodes)
     try:
         while True:
             key = f"{number}-{len(told)}"
@@ -186,7 +187,8 @@ def _answer_until_killed(served: Served, node: int, number: int, draw: random.Ra
                 said = {"node": node, "act": act, "label": draw.choice(CLASSES), "key": key}
                 got = served.ask("answer", said)
             told.append(key)
-            node = got["next"]["node"]
+            # Once all nodes have an answer, minds are changed.
+            node = draw.randrange(nodes) if got["next"] is None else got["next"]["node"]
     except (OSError, HTTPException):
         return told
 
