@@ -26,8 +26,10 @@ def kills() -> str:
         f"| answers that were acknowledged before one of them | {killed['acknowledged']:,} |",
         f"| of these lost | **{killed['lost']}** |",
         f"| labeled table has the labels of the answers | {'yes' if killed['table'] else 'no'} |",
-        f"| from an answer to the next node, median of {waited['answers']} | {waited['median_ms']:.1f} ms |",
+        f"| from an answer to the next node, median of {waited['answers']:,} | {waited['median_ms']:.1f} ms |",
+        f"| 99 of 100 took at most | {waited['p99_ms']:.1f} ms |",
         f"| the slowest of them | {waited['most_ms']:.1f} ms |",
+        f"| took more than 100 ms | {waited['over_100_ms']} of {waited['answers']:,} |",
     ]
     if rounds is not None:
         for stage in ("quick", "thorough"):
