@@ -1,12 +1,11 @@
 """Run `graphmix fit` as a user would and store its results.
 
     python benchmarks/fit_tables.py FOLDER --label topic --split split --out benchmarks/results/fit-cora-cpu.json
-    python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-large-cpu.json
     python benchmarks/fit_tables.py FOLDER --label label --out benchmarks/results/fit-million-cpu.json
 
-FOLDER is made by examples/cora_tables.py or benchmarks/large_tables.py, for the last command with `--nodes 1000000
---edges 10000000 --format parquet`. The command runs in a new process,
-so that its peak memory can be measured. Its predictions are scored against answers.csv, which it does not read.
+FOLDER is made by examples/cora_tables.py, or by benchmarks/large_tables.py with `--nodes 1000000 --edges 10000000
+--format parquet`. The command runs in a new process, so that its peak memory can be measured. Its predictions are
+scored against answers.csv, which it does not read.
 """
 
 import argparse

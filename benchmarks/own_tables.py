@@ -110,8 +110,8 @@ def advice() -> str:
 
 def large() -> str:
     """Seconds and memory of a large graph."""
-    record = _read("fit-large-cpu.json")
-    metrics = parse(FitMetrics, record["metrics"], RESULTS / "fit-large-cpu.json")
+    record = _read("fit-million-cpu.json")
+    metrics = parse(FitMetrics, record["metrics"], RESULTS / "fit-million-cpu.json")
     seconds = metrics.seconds or {}
     lines = ["| stage | seconds |", "|---|---|", *(f"| {name} | {value:,.1f} |" for name, value in seconds.items())]
     tried = [each for each in metrics.candidates if each.method != MIXTURE]

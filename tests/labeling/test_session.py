@@ -94,6 +94,10 @@ def test_an_answer_that_is_sent_twice_counts_once(begun):
     assert each.answers.standing == []
 
 
+def test_classes_are_offered_in_the_order_in_which_they_were_named(begun):
+    assert begun(classes=("Theory", "ML")).classes == ["Theory", "ML", "AI", "DB"]
+
+
 def test_a_new_class_is_offered_from_then_on(begun):
     each = begun()
     assert each.classes == ["AI", "DB", "ML"]

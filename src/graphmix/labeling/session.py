@@ -137,10 +137,10 @@ class Session:
 
     @property
     def classes(self) -> list[str]:
-        """The classes to choose from: of the table, named at the start, or said; new ones last."""
+        """The classes to choose from: as they were named at the start, then those of the table, then new ones."""
         with self.guard:
             said = [answer.label for answer in self.answers.standing if answer.label is not None]
-        return list(dict.fromkeys([*self._given_classes, *self.matter.begun.classes, *said]))
+        return list(dict.fromkeys([*self.matter.begun.classes, *self._given_classes, *said]))
 
     # What happens in the background.
 

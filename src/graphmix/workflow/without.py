@@ -141,6 +141,7 @@ class _Case:
     around: Surroundings
     changes: Sequence[Change]
     _graphs: dict[int, Graph] = field(default_factory=dict)
+    _bare: dict[int, Graph] = field(default_factory=dict)
 
     @cached_property
     def gone(self) -> Mask:
@@ -173,9 +174,11 @@ class _Case:
         return self._graphs[part.start]
 
     def bare(self, part: slice) -> Graph:
-        """Return the copies of some changes without features."""
-        gone = self.gone[part]
-        return self.around.copies(gone, np.empty((gone.size, 0), dtype=np.float32))
+        """Return the copies of some changes without features, with what was computed from them."""
+        if part.start not in self._bare:
+            gone = self.gone[part]
+            self._bare[part.start] = self.around.copies(gone, np.empty((gone.size, 0), dtype=np.float32))
+        return self._bare[part.start]
 
 
 @torch.no_grad()

@@ -14,7 +14,8 @@ function s(tag, attributes, text) {
 }
 
 function curve(rounds) {
-  const width = 640, height = 260, left = 44, bottom = 34, top = 12, right = 14;
+  // No wider than the page, so that its text is not scaled down.
+  const width = Math.min(640, document.documentElement.clientWidth - 32), height = 260, left = 44, bottom = 34, top = 12, right = 14;
   // The last round of each number of labels: the thorough one, where there were two.
   const kept = [...new Map(rounds.map(each => [each.labels, each])).values()].sort((a, b) => a.labels - b.labels);
   const most = kept[kept.length - 1].labels, least = kept[0].labels;
@@ -56,8 +57,11 @@ function watch(canvas, points, name) {
     canvas.width = box.width * scale;
     canvas.height = box.height * scale;
     pen.scale(scale, scale);
-    const half = Math.min(box.width, box.height) / 2 - 14, wide = box.width / 2 - 14;
-    places = points.map(point => [box.width / 2 + point[1] * Math.min(wide, half * 1.8), box.height / 2 - point[2] * half]);
+    // As large as the frame lets it be; distances upwards and sideways may differ by a factor of two.
+    const most = axis => Math.max(...points.map(point => Math.abs(point[axis])), 1e-6);
+    const wide = (box.width / 2 - 14) / most(1), tall = (box.height / 2 - 14) / most(2);
+    const across = Math.min(wide, 2 * tall), up = Math.min(tall, 2 * wide);
+    places = points.map(point => [box.width / 2 + point[1] * across, box.height / 2 - point[2] * up]);
     const order = points.map((point, number) => number).sort((a, b) => points[a][4] - points[b][4]);
     for (const number of order) dot(pen, places[number], points[number], number === at);
   };

@@ -14,7 +14,7 @@ export function h(tag, attributes, ...children) {
   return element;
 }
 const String2 = child => (child instanceof Node ? child : document.createTextNode(String(child)));
-const percent = share => `${(100 * share).toFixed(share > .995 && share < 1 ? 1 : 0)} %`;
+const percent = share => `${(100 * share).toFixed(share > .995 && share < 1 ? 1 : 0)}\u00a0%`;
 const count = number => number.toLocaleString("en-GB");
 const key = name => h("kbd", { "aria-hidden": "true" }, name);
 const button = (text, shortcut, does, more = {}) => h("button", { type: "button", "aria-keyshortcuts": shortcut, on: { click: does }, ...more }, text, " ", shortcut ? key(shortcut) : null);
@@ -193,6 +193,6 @@ function rounds(judged) {
   return h("div", { class: "scroll" }, h("table", { class: "round-table" }, h("thead", {}, h("tr", {}, head.map(name => h("th", { scope: "col" }, name)))),
     h("tbody", {}, [...judged].reverse().map(each => h("tr", {},
       h("td", {}, count(each.labels)), h("td", {}, `${each.right.toFixed(1)} % (${each.low.toFixed(0)} to ${each.high.toFixed(0)})`),
-      h("td", {}, count(each.met)), h("td", {}, `${count(each.changed)}${each.moves.length ? `: ${each.moves.map(([from, to, much]) => `${from} → ${to} ${much}`).join(", ")}` : ""}`),
-      h("td", {}, each.seconds.toFixed(1)), h("td", {}, each.members.map(([name, share]) => `${name} ${share.toFixed(0)} %`).join(", ")))))));
+      h("td", {}, count(each.met)), h("td", {}, `${count(each.changed)}${each.moves.length ? `: ${each.moves.map(([from, to, much]) => `${from} → ${to} ${count(much)}`).join(", ")}` : ""}`),
+      h("td", {}, each.seconds.toFixed(1)), h("td", {}, each.members.map(([name, share]) => `${name} ${share.toFixed(0)}\u00a0%`).join(", ")))))));
 }
