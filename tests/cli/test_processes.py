@@ -242,7 +242,8 @@ def test_a_fit_that_is_killed_in_two_processes_goes_on_by_itself(tmp_path, given
         for each, tensor in expected.items():
             assert_close(held[each], tensor)
     assert not [name for name in two if Path(name).name.startswith(("holding-out", "training"))]
-    assert "exitcode: -9" in done.stderr, "it was killed"
+    # torchrun names whichever process it found ended first: the killed one, or the one that waited for it.
+    assert "exitcode: -9" in done.stderr or "another process of this job has ended" in done.stderr, "it was killed"
 
 
 @pytest.mark.slow

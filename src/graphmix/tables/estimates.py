@@ -24,7 +24,7 @@ NODE, CELL, EDGE = 120, 24, 64
 # What Python and its libraries take.
 _BASE = 300 * 2**20
 # Rows of edges and cells of nodes in a second, of a core of today.
-_EDGES, _CELLS = 1_000_000, 10_000_000
+_EDGES, _CELLS = 700_000, 10_000_000
 # What a model's folder takes on the disk: a cell as float32, the ends of an edge as int64, and a row of predictions.
 _STORED_CELL, _STORED_EDGE, _PREDICTED = 4, 16, 100
 # What is unpacked of a gzip file, if it does not say; and how much of a text file shows how long its lines are.
