@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.results.wording import duration
+from results_page import commit_of
 
 RESULTS = Path(__file__).parent / "results" / "explain-cpu.json"
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "counties": "counties", "acm": "ACM"}
@@ -23,11 +24,13 @@ def faithful() -> str:
     for name, found in record["graphs"].items():
         lines += [_line(TITLES[name], title, found[part]) for part, title in PARTS.items() if found[part] is not None]
     times = ", ".join(
-        f"{TITLES[name]} {duration(found['time']['cpu_seconds'])}" for name, found in record["graphs"].items()
+        f"{TITLES[name]} {duration(found['time']['seconds'])}" for name, found in record["graphs"].items()
     )
-    many = next(iter(record["graphs"].values()))["time"]["nodes"]
-    made = f"{record['machine']}; `{record['command']}`"
-    return "\n".join([*lines, "", f"CPU time for {many} explanations: {times}. {made}."]) + "\n"
+    timed = next(iter(record["graphs"].values()))["time"]
+    commits = ", ".join(dict.fromkeys(found["commit"] for found in record["graphs"].values()))
+    made = f"{record['machine']}, {commit_of(commits)}; `{record['command']}`"
+    said = f"Time for {timed['nodes']} explanations with {timed['threads']} threads: {times}."
+    return "\n".join([*lines, "", f"{said} {made}."]) + "\n"
 
 
 def _line(graph: str, what: str, one: dict[str, Any]) -> str:
