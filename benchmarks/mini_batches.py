@@ -101,7 +101,7 @@ def run(graph: Graph, split: Split, config: Config, name: str, device: str) -> d
     chosen = choose_device(device)
     if name == "limited" and chosen.type == "cuda":
         total = torch.cuda.get_device_properties(chosen).total_memory
-        torch.cuda.set_per_process_memory_fraction(LIMIT_GIB * 2**30 / total, chosen)
+        torch.cuda.set_per_process_memory_fraction(LIMIT_GIB * 2**30 / total)
     give_back_memory()
     peak, started = Peak(chosen), time.process_time()
     fitted = fit(graph, split, config, device=device)

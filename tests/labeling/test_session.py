@@ -156,6 +156,18 @@ def test_a_failed_round_is_told_and_the_next_may_begin(begun, look):
     assert each.trouble is None
 
 
+def test_a_table_that_cannot_be_written_is_told_until_it_can(begun, monkeypatch):
+    each = begun()
+    each.answer(1, "label", "DB")
+    with monkeypatch.context() as broken:
+        broken.setattr(session, "write_bytes", lambda path, content: 1 / 0)
+        each._written = -1
+        each._write_quietly()
+        assert "division by zero" in cards.state(each)["trouble"]
+    each._write_quietly()
+    assert cards.state(each)["trouble"] is None
+
+
 def test_the_map_is_drawn_once_and_not_again_and_again_after_a_failure(begun):
     each = begun()
     assert each.draw_map()

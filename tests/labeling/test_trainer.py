@@ -87,6 +87,31 @@ def test_a_process_that_cannot_be_started_is_told(make):
     assert reports.get(timeout=5)["did"] == "round"
 
 
+def test_a_system_without_threads_is_told_and_leaves_no_process(make, monkeypatch):
+    unheard = Process(lives=True)
+    each, reports = make(unheard, Process('{"did": "round"}\n'))
+    start = threading.Thread.start
+
+    def refuse(name):
+        def begin(thread):
+            if thread._target.__name__ == name:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", begin)
+
+    refuse("_send")
+    assert not each.order("round")
+    assert "new thread" in reports.get(timeout=5)["why"]
+    refuse("_listen")
+    assert each.order("round")
+    assert "new thread" in reports.get(timeout=5)["why"]
+    assert unheard.ended.is_set()
+    refuse("nothing")
+    assert each.order("round")
+    assert reports.get(timeout=5)["did"] == "round"
+
+
 def test_a_report_that_was_cut_off_is_told_by_the_end_of_the_process(make):
     each, reports = make(Process('{"did": "rou'))
     each.order("round")

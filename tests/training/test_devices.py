@@ -220,8 +220,20 @@ def test_the_free_memory_of_a_gpu_is_no_more_than_the_process_may_use(monkeypatc
         "mem_get_info": (60, 100),
         "memory_reserved": 20,
         "memory_allocated": 10,
-        "get_per_process_memory_fraction": share,
     }
     for name, count in counts.items():
         monkeypatch.setattr(torch.cuda, name, lambda device, count=count: count)
+    # As in torch, it takes the number of a device, and no device without one.
+    monkeypatch.setattr(torch.cuda, "get_per_process_memory_fraction", lambda number: {0: share, 1: 1.0}[number])
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     assert free_memory(torch.device("cuda")) == free
+    assert free_memory(torch.device("cuda:1")) == 70
+
+
+def test_the_free_memory_of_a_gpu_is_known_to_older_versions_of_torch(monkeypatch):
+    monkeypatch.delattr(torch.cuda, "get_per_process_memory_fraction")
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60, 100))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 20)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 10)
+    assert free_memory(torch.device("cuda")) == 70

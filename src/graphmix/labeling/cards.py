@@ -56,7 +56,7 @@ def state(session: Session) -> dict[str, Any]:
         "target": 100 * begun.target_accuracy,
         "every": session.every,
         "step": session.step,
-        "trouble": session.trouble,
+        "trouble": session.trouble or session.unwritten,
         "rounds": [_round(each) for each in session.rounds],
         "map": session.map is not None,
         "table": session.table_path.name,

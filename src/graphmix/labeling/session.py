@@ -41,6 +41,7 @@ class Session:
         cells: the table's text.
         dropped: whether an answer was cut off in the middle when the last process ended.
         trouble: what went wrong in the background, in a sentence; None if nothing did.
+        unwritten: why the labeled table could not be written, in a sentence; None once it is.
         map: the numbers and places of the nodes on the map; None until somebody asks for it.
         scratch: a folder for temporary files, which ends with the session; the next one removes it after a kill.
         guard: held while something changes, and by whoever reads more than one value.
@@ -62,6 +63,7 @@ class Session:
         self.rounds = [read_round(record, self._past.path) for record in self._past.records]
         self.view = read_view(self._place, self.rounds, len(problem.ids))
         self.trouble: str | None = None
+        self.unwritten: str | None = None
         self.map: tuple[list[int], list[list[float]]] | None = None
         self.guard = threading.RLock()
         self.scratch = self._place / SCRATCH
@@ -242,7 +244,7 @@ class Session:
         with self._writing:
             count = len(self._log.records)
             write_bytes(self.table_path, self.table())
-            self._written = count
+            self._written, self.unwritten = count, None
             return self.table_path
 
     def write_soon(self) -> None:
@@ -258,8 +260,8 @@ class Session:
     def _write_quietly(self) -> None:
         try:
             self._write_if_due()
-        except (DataError, RunError, OSError) as error:
-            self.trouble = f"the labeled table cannot be written: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page says so, and the log has the answers
+            self.unwritten = f"the labeled table cannot be written: {error}"
 
     def close(self) -> None:
         """End the training process, and write the table."""

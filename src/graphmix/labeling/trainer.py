@@ -50,7 +50,11 @@ class Trainer:
                 return False
             self.step = "starting"
         # A pipe takes 64 KiB before the process reads, and that one may import torch first.
-        threading.Thread(target=self._send, args=(line,), daemon=True).start()
+        try:
+            threading.Thread(target=self._send, args=(line,), daemon=True).start()
+        except RuntimeError as error:
+            self._fail(f"the training process cannot be started: {error}")
+            return False
         return True
 
     def end(self) -> None:
@@ -99,11 +103,19 @@ class Trainer:
                     # Ctrl-C in the terminal is for the server, which then ends the process.
                     start_new_session=True,
                 )
+                # Nobody would hear a process without its listener.
+                stack.callback(self._give_up)
                 self._listener = threading.Thread(target=self._listen, args=(self._process, errors), daemon=True)
                 self._listener.start()
                 # The thread closes it.
                 stack.pop_all()
         return self._process
+
+    def _give_up(self) -> None:
+        process, self._process, self._listener = self._process, None, None
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def _listen(self, process: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
         assert process.stdout is not None  # it is a pipe

@@ -201,8 +201,10 @@ def free_memory(device: torch.device) -> int:
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         used = torch.cuda.memory_allocated(device)
-        allowed = int(total * torch.cuda.get_per_process_memory_fraction(device)) - used
-        return max(0, min(free + torch.cuda.memory_reserved(device) - used, allowed))
+        # It wants a number, and older versions of torch do not have it.
+        number = torch.cuda.current_device() if device.index is None else device.index
+        share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda number: 1.0)(number)
+        return max(0, min(free + torch.cuda.memory_reserved(device) - used, int(total * share) - used))
     return available_memory()
 
 

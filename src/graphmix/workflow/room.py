@@ -24,7 +24,8 @@ def expect(tables: tuple[Source, Source], columns: Columns, folder: Path, watch:
     if expected is None or not expected.is_large:
         return
     watch.expected(str(expected))
-    there = next(parent for parent in folder.absolute().parents if parent.exists())
+    whole = folder.absolute()
+    there = next(each for each in (whole, *whole.parents) if each.exists())
     expected.check(room=shutil.disk_usage(there).free)
 
 

@@ -174,11 +174,14 @@ class _Case:
         return self._graphs[part.start]
 
     def bare(self, part: slice) -> Graph:
-        """Return the copies of some changes without features, with what was computed from them."""
-        if part.start not in self._bare:
-            gone = self.gone[part]
-            self._bare[part.start] = self.around.copies(gone, np.empty((gone.size, 0), dtype=np.float32))
-        return self._bare[part.start]
+        """Return the copies of some changes without features; the first ones with what was computed from them."""
+        if part.start in self._bare:
+            return self._bare[part.start]
+        gone = self.gone[part]
+        made = self.around.copies(gone, np.empty((gone.size, 0), dtype=np.float32))
+        if part.start == 0:  # most nodes have no others, and the memory of all would have no limit
+            self._bare[part.start] = made
+        return made
 
 
 @torch.no_grad()

@@ -73,13 +73,14 @@ export function answer(act, label) {
 }
 
 export function undo() {
-  if (!page.state || !(page.state.last || sent)) return;
+  // One that was sent and not acknowledged may have been done: it is asked for again.
+  if (!page.state || !(page.state.last || (sent && sent.what === JSON.stringify(["undo", {}])))) return;
   once(async () => {
     const got = await tell("undo", {}), last = got.last;
     take(got.state);
     if (page.view !== "check") page.view = "label";
     show(got.next);
-    say(`Taken back: ${last.id}${last.label ? `, ${last.label}` : ""}.`);
+    say(last ? `Taken back: ${last.id}${last.label ? `, ${last.label}` : ""}.` : "There is nothing to take back.");
   });
 }
 
