@@ -94,8 +94,8 @@ def test_the_dependencies_are_what_is_imported():
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add(node.module.partition(".")[0])
-    # Brought by torch for CUDA, by numba and by optuna.
-    found -= {*sys.stdlib_module_names, "graphmix", "triton", "llvmlite", "sqlalchemy"}
+    # Brought by torch for CUDA, by numba, by optuna and by jinja2.
+    found -= {*sys.stdlib_module_names, "graphmix", "triton", "llvmlite", "sqlalchemy", "markupsafe"}
     imported = {DISTRIBUTIONS.get(name, name) for name in found}
     assert imported - {held for extra in EXTRAS.values() for held in extra} == names(PROJECT["dependencies"])
 
