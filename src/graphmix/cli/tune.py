@@ -1,4 +1,4 @@
-"""graphmix tune: search for hyperparameters by validation scores, on a dataset or on one's own tables."""
+"""graphmix tune: search for hyperparameters by validation scores, on a dataset or on the user's tables."""
 
 import json
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ _DIFFERENT = 0.5
 
 
 class Cells:
-    """Text of the rows of a table; without a table there is none.
+    """Text of the rows of a table; empty if there is no table.
 
     Attributes:
         title: the column that names nodes for people; None if there is none.
