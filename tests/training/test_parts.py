@@ -39,11 +39,23 @@ def test_all_labeled_nodes_are_in_every_batch_and_the_others_take_turns():
     assert not torch.equal(drawn[0], drawn[5]), "then in another order"
 
 
-def test_of_many_labeled_nodes_half_a_batch_is_drawn():
-    seeds = seeds_of(labeled=20, nodes=50, size=10)
-    drawn = [seeds.at(epoch) for epoch in range(4)]
-    assert all(int((nodes < 20).sum()) == 5 for nodes in drawn)
-    assert len(torch.cat([nodes[:5] for nodes in drawn]).unique()) == 20
+def test_labeled_nodes_may_fill_a_batch_but_for_a_sixteenth():
+    drawn = [seeds_of(labeled=30, nodes=90, size=32).at(epoch) for epoch in range(3)]
+    assert all(nodes[:30].tolist() == list(range(30)) and len(nodes) == 32 for nodes in drawn)
+
+
+def test_more_labeled_nodes_than_that_take_turns():
+    seeds = seeds_of(labeled=60, nodes=100, size=32)
+    drawn = [seeds.at(epoch) for epoch in range(2)]
+    assert [int((nodes < 60).sum()) for nodes in drawn] == [30, 30]
+    assert len(torch.cat([nodes[nodes < 60] for nodes in drawn]).unique()) == 60
+
+
+@pytest.mark.parametrize("size", [2, 3, 17])
+def test_a_step_has_a_node_of_each_kind(size):
+    nodes = seeds_of(labeled=40, nodes=80, size=size).at(0)
+    assert len(nodes) == size
+    assert 0 < int((nodes < 40).sum()) < size
 
 
 def test_a_batch_larger_than_the_graph_has_all_its_nodes():

@@ -16,14 +16,16 @@ from graphmix.training.config import Config
 
 # Layers of the paper's networks. Networks that read more hops read the edges of a part several times.
 HOPS = 2
+# A step leaves at least this part of its nodes to those without labels.
+_LEFT_TO_OTHERS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
     """Draws the nodes whose losses a step computes: by the run's seed and the epoch, the same for all trials.
 
-    A step has all labeled nodes if they are at most half of a batch. Otherwise, as unlabeled nodes do, they take turns
-    in an order that is drawn anew when all had their turn.
+    A step has all labeled nodes if they leave a sixteenth of the batch to others. Otherwise they take turns, as other
+    nodes do, in an order that is drawn anew when all had their turn.
 
     Attributes:
         labeled: int64 `[labeled]`, nodes that are labeled in some trial of the run.
@@ -47,7 +49,8 @@ class Seeds:
 
     def at(self, epoch: int) -> Tensor:
         """Return the nodes of an epoch: int64 `[picks]`, increasing."""
-        labeled = self._turn(0, self.labeled, max(self.size // 2, self.size - len(self.others)), epoch)
+        most = self.size - max(1, self.size // _LEFT_TO_OTHERS)
+        labeled = self._turn(0, self.labeled, max(most, self.size - len(self.others)), epoch)
         others = self._turn(1, self.others, self.size - len(labeled), epoch)
         return torch.cat([labeled, others]).sort().values
 
