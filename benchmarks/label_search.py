@@ -69,6 +69,13 @@ TRIED: dict[str, dict[str, Any]] = {
     "wide-half-aligned": BALANCED | WIDE | {"target_alignment": 0.5},
     "wide-confident": BALANCED | WIDE | {"target_confidence": 0.8},
     "wide-cold": BALANCED | WIDE | {"temperature": 0.3},
+    "wide-fast": BALANCED | WIDE | {"learning_rate": 0.03},
+    "wide-early": BALANCED | WIDE | {"rampup_start": 20, "rampup_end": 80},
+    "wide-shared": BALANCED | WIDE | {"target_weight": "balanced"},
+    "wide-unbalanced": BALANCED | WIDE | {"class_weight": "none"},
+    "wide-wider": BALANCED | WIDE | {"hidden": 128},
+    "wide-input": BALANCED | WIDE | {"input_dropout": 0.2},
+    "wide-middle": BALANCED | WIDE | {"hops": 10, "teleport": 0.1, "weight_decay": 1e-3},
 }
 
 

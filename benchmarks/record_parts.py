@@ -265,4 +265,11 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "GraphSGAN/C*", 5),
         ("leaderboard-random", "GCNII/Cora", 3),
     ],
+    "claims-cpu": [
+        ("claim-co-training", "GNN also*/Pubmed", 20),
+        ("claim-mixup-layer", "/Pubmed", 20),
+        ("claim-teacher", "FCN*/Pubmed", 20),
+        ("claim-teacher", "GNN, average*/Pubmed", 20),
+        ("claim-hidden-states", "/Pubmed", 10),
+    ],
 }
