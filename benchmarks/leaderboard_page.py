@@ -9,7 +9,7 @@ from results_page import commit_of, images, trials, verdict
 # A number and its spread stay on one line.
 SPREAD = "\u00a0±\u00a0"
 NONE = "–"
-OLDER, SCALED = "†", "≈"
+INCOMPARABLE, SCALED = "†", "≈"
 HEAD = f"""<!-- Written by benchmarks/tables.py from the files in results/; do not edit. -->
 # Leaderboard
 
@@ -23,16 +23,16 @@ Mean test accuracy in percent, sorted by the first column. The best of each colu
 """
 PICTURES = """## Accuracy against time
 Further left is faster, higher is more accurate. The line joins the methods that no other method beats in both. Round
-dots ran on an H200, square ones on a CPU. Hollow dots were timed with older code; their times cannot be
-compared with the others', so the line leaves them out. Where there is no room, names are left out, too; the table below
-has them all.
+dots ran on an H200, square ones on a CPU. Hollow dots were timed with older code, or beside other programs; their times
+cannot be compared with the others', so the line leaves them out. Where there is no room, names are left out, too; the
+table below has them all.
 """
 EVERY = f"""## Every cell
 Test accuracy in percent, mean ± standard deviation over the trials, and the seconds that {TRIALS} trials took together
-on the device: {SCALED} where they were computed from another number of trials, {OLDER} where they were measured with
-older code, and cannot be compared with the others. Next to ours is the number that the GraphMix paper reports or
-quotes, if it has one; [Results](results/index.md#what-a-verdict-says) says what a verdict means. Click a column's name
-to sort.
+on the device: {SCALED} where they were computed from another number of trials, {INCOMPARABLE} where they cannot be
+compared with the others, because they were measured with older code, or on a CPU that other programs used too. Next to
+ours is the number that the GraphMix paper reports or quotes, if it has one;
+[Results](results/index.md#what-a-verdict-says) says what a verdict means. Click a column's name to sort.
 """
 WAITING = f"""## Not run yet
 Cells that were not run yet although the paper has a number for them; {NONE} where it has none, or where ours was run.
@@ -115,7 +115,7 @@ def timed(place: Place) -> str:
     if place.seconds is None:
         return NONE
     number = f"{place.seconds:.1f}" if place.seconds < TRIALS else f"{place.seconds:,.0f}"
-    return f"{SCALED} " * place.scaled + number + f" {OLDER}" * place.older
+    return f"{SCALED} " * place.scaled + number + f" {INCOMPARABLE}" * place.incomparable
 
 
 def device(place: Place) -> str:

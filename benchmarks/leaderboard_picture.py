@@ -67,9 +67,9 @@ def points(found: list[Place], dataset: str, split: str) -> list[Place]:
 
 
 def front(here: list[Place]) -> list[Place]:
-    """The places that no other beats in both accuracy and time, the fastest first; without those of older code."""
+    """The places that no other beats in both accuracy and time, the fastest first; only times that can be compared."""
     kept: list[Place] = []
-    for place in sorted((each for each in here if not each.older), key=lambda each: (each.seconds, -each.mean)):
+    for place in sorted((each for each in here if not each.incomparable), key=lambda each: (each.seconds, -each.mean)):
         if not kept or place.mean > kept[-1].mean:
             kept.append(place)
     return kept
@@ -81,7 +81,7 @@ def _panel(panel: Any, here: list[Place], title: str, theme: Theme) -> None:
     panel.plot(*_steps(best), color=theme.ours, linewidth=1.2, alpha=0.55, zorder=1)
     for place in here:
         colour = _colour(place, theme)
-        face = theme.page if place.older else colour
+        face = theme.page if place.incomparable else colour
         look = {"marker": "s" if place.on_cpu else "o", "facecolor": face, "edgecolor": colour}
         panel.scatter(place.seconds, place.mean, s=34, linewidths=1.5, zorder=3, **look)
     plain(panel, title, theme, margin=0.09, ticks=7)

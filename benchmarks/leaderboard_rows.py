@@ -19,6 +19,8 @@ from results_page import read_records
 # What a split is called on the page, by spec.
 SPLITS = {"leaderboard": "public", "leaderboard-random": "random"}
 TRIALS = 100
+# Commits whose cells were trained on a CPU that other programs used at the same time.
+BESIDE_OTHERS = ("51bc413", "fdef659")
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,13 @@ class Place:
     Attributes:
         split: a value of `SPLITS`.
         result: the cell, with the paper's number and the verdict.
-        older: whether it was trained with older code, so that its seconds cannot be compared with the others'.
+        incomparable: whether its seconds cannot be compared with the others', because it was trained with older code,
+            or by a processor that other programs used too.
     """
 
     split: str
     result: CellResult
-    older: bool = False
+    incomparable: bool = False
 
     @property
     def mean(self) -> float | None:
@@ -91,7 +94,10 @@ def best_cell(spec: Spec, cell: Cell, done: Iterable[CellResult]) -> CellResult:
 
 def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
     best = best_cell(spec, replace(cell, paper=_paper(cell)), done)
-    return Place(SPLITS[spec.name], best, best.run is not None and best.outcome.code != text_of(cell.versions))
+    if best.run is None:
+        return Place(SPLITS[spec.name], best)
+    older = best.outcome.code != text_of(cell.versions)
+    return Place(SPLITS[spec.name], best, older or best.outcome.commit in BESIDE_OTHERS)
 
 
 def _same(cell: Cell, other: CellResult) -> bool:

@@ -33,13 +33,13 @@ def by_name(found):
     return {(place.result.row, place.result.column, place.split): place for place in found}
 
 
-def changed(place, mean=80.0, seconds=5.0, trials=100, older=False):
+def changed(place, mean=80.0, seconds=5.0, trials=100, incomparable=False):
     """The place with another result."""
     settings = place.result.run.settings | {"trials": trials}
     score = Score((mean,) * trials, mean, 0.0)
     run = replace(place.result.run, settings=settings, seconds=seconds, test_accuracy=score)
     outcome = replace(place.result.outcome, run=run)
-    return replace(place, result=replace(place.result, outcome=outcome), older=older)
+    return replace(place, result=replace(place.result, outcome=outcome), incomparable=incomparable)
 
 
 def test_every_method_dataset_and_split_has_one_place(found):
@@ -72,9 +72,9 @@ def test_a_cell_that_two_records_have_is_of_current_code_then_of_most_trials(row
     def chosen(*cells):
         return by_name(rows.places([replace(record, cells=cells)]))["GCN", "Cora", "public"]
 
-    assert (chosen(*old).result.run.trials, chosen(*old).older) == (cell.run.trials, True)
+    assert (chosen(*old).result.run.trials, chosen(*old).incomparable) == (cell.run.trials, True)
     both = chosen(*old, replace(cell, outcome=current))
-    assert (both.result.run.trials, both.older, both.scaled, both.seconds) == (10, False, True, 10.0)
+    assert (both.result.run.trials, both.incomparable, both.scaled, both.seconds) == (10, False, True, 10.0)
     # Other seeds are other trials.
     reseeded = replace(cell.run, settings=cell.run.settings | {"seed": 10})
     assert chosen(replace(cell, outcome=replace(cell.outcome, run=reseeded))).result.run is None
@@ -114,7 +114,7 @@ def test_seconds_say_how_they_were_measured(board, found):
     place = next(place for place in found if place.mean is not None)
     assert board.timed(changed(place)) == "5.0"
     assert board.timed(changed(place, trials=10)) == "≈ 50.0"
-    assert board.timed(changed(place, seconds=1234.5, older=True)) == "1,234 †"
+    assert board.timed(changed(place, seconds=1234.5, incomparable=True)) == "1,234 †"
 
 
 def test_the_line_joins_what_nothing_beats(found, benchmark_module):
@@ -122,7 +122,7 @@ def test_the_line_joins_what_nothing_beats(found, benchmark_module):
     picture = benchmark_module("leaderboard_picture")
     place = next(place for place in found if place.mean is not None)
     fast, slow, beaten = changed(place, 80, 1), changed(place, 84, 9), changed(place, 79, 5)
-    timed_before = changed(place, 90, 0.5, older=True)
+    timed_before = changed(place, 90, 0.5, incomparable=True)
     assert picture.front([beaten, slow, timed_before, fast]) == [fast, slow]
     assert picture.front([]) == []
 
