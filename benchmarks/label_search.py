@@ -31,6 +31,7 @@ CONFIDENT: dict[str, Any] = TARGETS | {"target_confidence": 0.5, "target_alignme
 BALANCED: dict[str, Any] = FAR | CONFIDENT | {"class_weight": "balanced"}
 WIDE: dict[str, Any] = {"hidden": 64, "hidden_dropout": 0.5, "weight_decay": 5e-3, "target_alignment": 1.0}
 SHORT: dict[str, Any] = {"epochs": 150, "rampup_start": 30, "rampup_end": 80, "perturbations": 2}
+NEAR: dict[str, Any] = {"hops": 10, "teleport": 0.1}
 STEADY: dict[str, Any] = {"method": "graphmix-steady"}
 PLAIN: dict[str, Any] = {"method": "supervised"}
 # In the order in which they were tried.
@@ -64,18 +65,20 @@ TRIED: dict[str, dict[str, Any]] = {
     "recipe": {"method": "graphmix-grand"},
     "recipe-balanced": {"method": "graphmix-grand", "class_weight": "balanced"},
     "wide-decay": BALANCED | WIDE | {"weight_decay": 5e-4},
-    "wide-near": BALANCED | WIDE | {"hops": 10, "teleport": 0.1},
+    "wide-near": BALANCED | WIDE | NEAR,
     "wide-long": BALANCED | WIDE | {"epochs": 600, "rampup_start": 100, "rampup_end": 300},
     "wide-half-aligned": BALANCED | WIDE | {"target_alignment": 0.5},
     "wide-confident": BALANCED | WIDE | {"target_confidence": 0.8},
     "wide-cold": BALANCED | WIDE | {"temperature": 0.3},
     "wide-fast": BALANCED | WIDE | {"learning_rate": 0.03},
     "wide-early": BALANCED | WIDE | {"rampup_start": 20, "rampup_end": 80},
-    "wide-shared": BALANCED | WIDE | {"target_weight": "balanced"},
     "wide-unbalanced": BALANCED | WIDE | {"class_weight": "none"},
-    "wide-wider": BALANCED | WIDE | {"hidden": 128},
     "wide-input": BALANCED | WIDE | {"input_dropout": 0.2},
-    "wide-middle": BALANCED | WIDE | {"hops": 10, "teleport": 0.1, "weight_decay": 1e-3},
+    "near-confident": BALANCED | WIDE | NEAR | {"target_confidence": 0.8},
+    "near-half-aligned": BALANCED | WIDE | NEAR | {"target_alignment": 0.5},
+    "near-both": BALANCED | WIDE | NEAR | {"target_confidence": 0.8, "target_alignment": 0.5},
+    "nearer": BALANCED | WIDE | {"hops": 5, "teleport": 0.1},
+    "near-steady": BALANCED | WIDE | NEAR | STEADY,
 }
 
 
