@@ -78,6 +78,8 @@ TRIED: dict[str, dict[str, Any]] = {
     "near-half-aligned": BALANCED | WIDE | NEAR | {"target_alignment": 0.5},
     "near-both": BALANCED | WIDE | NEAR | {"target_confidence": 0.8, "target_alignment": 0.5},
     "nearer": BALANCED | WIDE | {"hops": 5, "teleport": 0.1},
+    "nearer-half-aligned": BALANCED | WIDE | {"hops": 5, "teleport": 0.1, "target_alignment": 0.5},
+    "wide-far": BALANCED | WIDE | {"hops": 30, "teleport": 0.03},
     "near-steady": BALANCED | WIDE | NEAR | STEADY,
 }
 
