@@ -260,6 +260,7 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("state-of-the-art", "FCN (self*/Pubmed", 30),
         ("state-of-the-art", "GCN (self*/Pubmed", 30),
     ],
+    "labels-citeseer": [("label-rates", "GPR-GNN (self*/Citeseer*", None)],
     "claims-cpu": [
         ("claim-co-training", "GNN also*/Pubmed", 20),
         ("claim-mixup-layer", "/Pubmed", 20),

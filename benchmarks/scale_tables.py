@@ -58,6 +58,32 @@ def reading() -> str:
     return "\n".join([*lines, "", f"Python and its libraries are part of the memory. {about}"]) + "\n"
 
 
+def parts() -> str:
+    """Mini-batches beside full batches: accuracy, time and memory."""
+    columns = ("machine", "graph", "trials", "epochs", "step", "validation (%)", "test (%)")
+    columns += ("processor time (s)", "peak memory (GiB)")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    records = [read(path.name) for path in sorted(RESULTS.glob("mini-batches-*.json"))]
+    for record in records:
+        for row in record["rows"]:
+            sampled = f"{row['batch_nodes']:,} nodes, {row['batch_fanout']} neighbours"
+            shown = [
+                record["machine"],
+                f"{row['graph']}: {row['nodes']:,} nodes, {row['edges']:,} edges",
+                str(row["trials"]),
+                f"{row['epochs']:,}",
+                sampled if row["batch_nodes"] else "all nodes",
+                f"{row['mean_val']:.2f}",
+                f"{row['mean_test']:.2f}",
+                f"{row['processor_seconds']:,.0f}",
+                "–" if row["peak_gib"] is None else f"{row['peak_gib']:.2f}",
+            ]
+            lines.append(f"| {' | '.join(shown)} |")
+    commits = ", ".join(dict.fromkeys(row["commit"] for record in records for row in record["rows"]))
+    versions = ", ".join(dict.fromkeys(record["versions"]["torch"] for record in records))
+    return "\n".join([*lines, "", f"torch {versions}, {commit_of(commits)}; `{records[0]['command']}`."]) + "\n"
+
+
 def wanted(row: dict[str, Any]) -> bool:
     """Whether a row is of a fit with many labels."""
     return (row["system"], row["amount"]) == (OURS, MANY)
@@ -69,4 +95,4 @@ def read(name: str) -> dict[str, Any]:
     return record
 
 
-SCALE_TABLES = {"scale_fits": fits, "large": large, "scale_reading": reading}
+SCALE_TABLES = {"scale_fits": fits, "large": large, "scale_reading": reading, "scale_parts": parts}
