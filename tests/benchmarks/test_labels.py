@@ -1,5 +1,6 @@
 """The page of very few labels: every number comes from a results file, and what was not run says so."""
 
+import json
 import re
 from argparse import Namespace
 from dataclasses import replace
@@ -164,6 +165,25 @@ def test_the_chosen_settings_are_those_of_the_specs(benchmark_module):
         for dataset in ("cora", "pubmed"):
             asked = {"gamma": 1.0} | search.TRIED["balanced-wide"]
             assert Config.for_dataset(dataset, **row.settings) == Config.for_dataset(dataset, **asked)
+
+
+@pytest.mark.parametrize(
+    ("share", "chosen"), [("0.5 %", "wide-near"), ("1 %", "nearer"), ("2 %", "nearer-half-aligned")]
+)
+def test_each_share_of_citeseer_has_the_settings_with_the_best_validation_accuracy(share, chosen, benchmark_module):
+    search = benchmark_module("label_search")
+    (row,) = [row for row in load_spec("label-rates").rows if row.name == "GPR-GNN (self-training)"]
+    ours = row.settings | row.on[f"Citeseer {share}"]
+    assert Config.for_dataset("citeseer", **ours) == Config.for_dataset("citeseer", gamma=1.0, **search.TRIED[chosen])
+    logged = [json.loads(line) for line in search.LOG.read_text().splitlines()]
+    split = share.replace(" %", "-percent")
+    tried = [
+        each
+        for each in logged
+        if (each["dataset"], each["split"], each.get("first_split")) == ("citeseer", split, 1000)
+    ]
+    best = max(tried, key=lambda each: each["val_accuracy_mean"])
+    assert (best["name"], best["trials"]) == (chosen, 20)
 
 
 def dots(drawn):

@@ -157,8 +157,10 @@ def test_hyperparameters_are_the_defaults_of_train(name):
         different = {each for each in vars(usual) if getattr(usual, each) != getattr(cell.config, each)}
         allowed = set(ALLOWED.get(name, ())) | (set(spec.search.values) if spec.search else set())
         if cell.row == "GPR-GNN (self-training)":
-            # Its settings were searched for; they are the same on all datasets.
-            assert (cell.config.hops, cell.config.class_weight, cell.config.epochs) == (20, "balanced", 300)
+            # Its settings were searched for. They are the same on all datasets, but for three of Citeseer.
+            own = cell.config.hops < 20
+            assert (cell.config.class_weight, cell.config.epochs) == ("balanced", 300)
+            assert own == (name == "label-rates" and cell.dataset == "citeseer"), cell.column
             continue
         # Neither α nor γ plays a part in these.
         allowed = allowed | ({"alpha", "gamma"} if cell.method in ("supervised", "fcn-mixup") else set())
