@@ -261,6 +261,11 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("state-of-the-art", "GCN (self*/Pubmed", 30),
     ],
     "labels-citeseer": [("label-rates", "GPR-GNN (self*/Citeseer*", None)],
+    "labels-cpu": [
+        ("label-rates", "GCN/Citeseer 2 %", None),
+        ("label-rates", "GPR-GNN/C*", None),
+        ("few-labels", "GPR-GNN (self*/C*", None),
+    ],
     "claims-cpu": [
         ("claim-co-training", "GNN also*/Pubmed", 20),
         ("claim-mixup-layer", "/Pubmed", 20),
