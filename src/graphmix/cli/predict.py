@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.busy import busy
 from graphmix.cli.explain import explaining
+from graphmix.cli.models import read_model
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.pipes import AS_CSV, DASH, standard_input, write_output
@@ -67,13 +67,7 @@ def predict(
     require_files(*(path for path in (nodes, edges) if path != DASH))
     if out != DASH:
         check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
-    # Imported here: pyarrow and torch take seconds to import.
-    with busy("starting"):
-        from graphmix.workflow.model import load_model
-
-    announce("reading the model")
-    with busy("reading the model"):
-        loaded = load_model(model)
+    loaded = read_model(model)
     with standard_input(nodes, edges) as tables:
         announce("predicting")
         with explaining("predicting") as line:
