@@ -12,6 +12,7 @@ from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.pipes import AS_CSV, DASH, standard_input, write_output
 from graphmix.cli.screen import announce, say, tell
 from graphmix.limits import Limits
+from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import check_table, model_files
@@ -88,7 +89,7 @@ def predict(
     for note in (*predictions.notes, *formula_notes(named, predictions, escape_formulas=escape_formulas)):
         inform(f"· {note}")
     where = "standard output" if out == DASH else out
-    inform(f"{len(predictions):,} predictions written to {where}, {predictions.abstained:,} of them abstain")
+    inform(f"{counted(len(predictions), 'prediction')} written to {where}, {predictions.abstained:,} of them abstain")
 
 
 def _write(predictions: "Predictions", out: Path, escape_formulas: bool) -> None:
