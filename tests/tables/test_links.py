@@ -106,7 +106,7 @@ def test_edges_of_weight_0_are_said_to_be_left_out(edges):
     [("01001", "1001"), ("Ann", "ANN"), ("Caf\u00e9", "Cafe\u0301"), ("New York", "New\u00a0 York"), ("a", "\ufeffa")],
 )
 def test_an_unknown_id_that_looks_like_a_node_names_it(edges, node, end):
-    with pytest.raises(DataError, match=r"\(edges.csv line 3\); '.*' may be the node '.*', written") as raised:
+    with pytest.raises(DataError, match=r"\(edges.csv line 3\); '.*' may be '.*', written otherwise: ") as raised:
         match(["other", node], edges(f"s,t\nother,{node}\n{end},other\n"))
     assert str(raised.value).endswith("in both tables; `ignore_unknown` leaves them out")
 

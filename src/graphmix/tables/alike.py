@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from graphmix.tables.table import shortened
@@ -25,12 +25,17 @@ def looks(text: str) -> str:
 
 
 def likely_meant(unknown: Iterable[str], known: Sequence[str]) -> str:
-    """Say which id of a node an unknown one may be, written otherwise: `; '7' may be the node '07', …`; "" if none."""
-    wanted = {_bare(name): name for name in unknown}
+    """Say which id of a node an unknown one may be: `; '7' may be '07', …`; "" if none looks alike."""
+    meant = written_otherwise(unknown, known, _bare)
+    return f"; {meant}: write ids alike in both tables" if meant else ""
+
+
+def written_otherwise(unknown: Iterable[str], known: Sequence[str], look: Callable[[str], str] = looks) -> str:
+    """Say which known word an unknown one may be: `'red' may be 'Red', written otherwise`; "" if none looks alike."""
+    wanted = {look(name): name for name in islice(unknown, _MOST)}
     for name in islice(known, _MOST):
-        if (meant := wanted.get(_bare(name))) is not None:
-            may_be = f"{shortened(meant)} may be the node {shortened(name)}, written otherwise"
-            return f"; {may_be}: write ids alike in both tables"
+        if (meant := wanted.get(look(name))) is not None:
+            return f"{shortened(meant)} may be {shortened(name)}, written otherwise"
     return ""
 
 
