@@ -225,9 +225,10 @@ def _run(
     *,
     quiet: bool,
 ) -> "TuneResult":
-    from graphmix.tuning.api import write_tuned
+    from graphmix.tuning.api import check_search, write_tuned
     from graphmix.tuning.search import Search
 
+    check_search(folder, options.study_of(target.graph.name))
     if options.storage is None:
         make_folder(folder)
         options = replace(options, storage=folder / STUDY)
