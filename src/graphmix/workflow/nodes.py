@@ -120,7 +120,7 @@ class NodeProblem(Problem):
         stage("encoding")
         encoded = encode(table.table, _roles(table, columns), columns)
         classes, y = number_classes(table.labels)
-        split, unused = given_split(table.table.name, table.split, y)
+        split, unused = given_split(table.table.name, table.split, y, classes)
         warnings: tuple[str, ...] = ()
         if columns.label is not None:
             warnings = giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split))
