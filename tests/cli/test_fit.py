@@ -109,7 +109,7 @@ def test_from_two_tables_to_a_model_and_a_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all.parquet").rename(tmp_path / "first.parquet")
     refused(graphmix("fit", *options), "model", "finished", "--out")
-    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model", "another fit", "plan")
+    refused(graphmix("fit", *options, "--resume", "--seed", "1"), "model", "another fit", "hyperparameters")
     refused(graphmix("fit", *options, "--resume", "--coverage", "0.8"), "model", "another fit")
     assert tree(tmp_path / "model") == before
 

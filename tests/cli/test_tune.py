@@ -69,6 +69,14 @@ def test_the_same_command_computes_nothing_again_and_more_points_go_on(place, fo
     assert "[5/5]" in more.stderr
 
 
+def test_another_search_replaces_nothing(place, found):
+    shutil.copytree(place / "found", place / "kept")
+    before = (place / "kept" / "tune.json").read_bytes()
+    refused(tune("--study", "theirs", out="kept", cwd=place), "kept holds a search", f"'{found['study']}'", "--out")
+    refused(tune("--trials", "3", out="kept", cwd=place), "another number of --trials", "--study")
+    assert (place / "kept" / "tune.json").read_bytes() == before
+
+
 def test_train_takes_the_best_settings_and_options_win(place, found, tmp_path):
     best = place / "found" / "best.toml"
     run = ["train", place / "mine.npz", "--config", best, "--trials", "2", "--no-report", "--json"]

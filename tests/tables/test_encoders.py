@@ -118,6 +118,14 @@ def test_new_categories_are_zero_where_there_were_no_rare_ones(column):
     assert again.notes == ["column 'it': 1 cell with a rare or new category; all features 0"]
 
 
+def test_a_new_category_that_looks_like_a_known_one_is_named(column):
+    encoders, _ = encoded(column("Red", "Blue", "Red", "Blue"), it="category")
+    again = encoders.encode(column("Blue", "pink", "red"))
+    assert again.notes == [
+        "column 'it': 2 cells with a rare or new category; all features 0; 'red' may be 'Red', written otherwise"
+    ]
+
+
 def test_at_most_100_categories_are_kept():
     # Category c comes c + 2 times, so the 20 first are the rare ones.
     table = in_memory(it=[f"c{number}" for number in range(120) for _ in range(number + 2)])

@@ -131,3 +131,10 @@ def test_classes_that_differ_in_case_alone_are_named():
         "and 1 more such; if they are one class, write them alike"
     )
     assert notes("bar", "shop", "bar") == []
+
+
+def test_classes_that_look_alike_are_named():
+    (note,) = notes("New York", "New\u00a0York", "new  york", "shop")
+    assert "(1) differ only in case, spaces or forms of the same characters and are classes of their own;" in note
+    (note,) = notes("Caf\u00e9", "Cafe\u0301", "Cafe")
+    assert "'Cafe\u0301' (1) and 'Caf\u00e9' (1) differ only in case, spaces or forms" in note

@@ -93,6 +93,24 @@ def test_what_becomes_of_directions_loops_and_repeats_is_said(edges):
     assert match(["a", "b"], edges("s,t\na,b\nb,a\n")).notes == ()
 
 
+def test_edges_of_weight_0_are_said_to_be_left_out(edges):
+    # The last edge would be one without a reverse, if it were used.
+    found = match(["a", "b", "c"], edges("s,t,weight\na,b,1\na,b,2\nb,a,1\na,c,0\n"))
+    assert found.notes == ("1 edge of weight 0 left out", "1 repeated edge merged, weights added")
+    kept = match(["a", "b"], edges("s,t,weight\nx,b,1\nb,a,0\na,b,1\n"), ignore_unknown=True)
+    assert kept.notes[1:] == ("1 edge of weight 0 left out", "1 edge without a reverse, used in both directions")
+
+
+@pytest.mark.parametrize(
+    ("node", "end"),
+    [("01001", "1001"), ("Ann", "ANN"), ("Caf\u00e9", "Cafe\u0301"), ("New York", "New\u00a0 York"), ("a", "\ufeffa")],
+)
+def test_an_unknown_id_that_looks_like_a_node_names_it(edges, node, end):
+    with pytest.raises(DataError, match=r"\(edges.csv line 3\); '.*' may be '.*', written otherwise: ") as raised:
+        match(["other", node], edges(f"s,t\nother,{node}\n{end},other\n"))
+    assert str(raised.value).endswith("in both tables; `ignore_unknown` leaves them out")
+
+
 UNKNOWN = "s,t\na,b\nx,b\nb,y\nz,x\na,b\nu,v\nw,a\n"
 
 

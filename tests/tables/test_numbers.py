@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmix.errors import DataError
 from graphmix.tables.choosing import choose_columns, used_kinds
 from graphmix.tables.edges import read_edges
 from graphmix.tables.encoders import Encoders
@@ -140,6 +141,14 @@ def test_the_notation_is_kept_for_other_tables():
     assert again.x.toarray()[0, 0] == np.float32((1234 - 617.5) / 617)
     assert again.notes == ["column 'it': 1 cell counted as missing: not a number (first 'later', memory.csv row 3)"]
     assert Encoders.from_json(encoders.to_json()) == encoders
+
+
+def test_cells_that_are_not_yes_or_no_are_told_so():
+    encoders = Encoders.fit(texts("yes", "no", "yes"), {"it": "number"})
+    again = encoders.encode(texts("no", "maybe"))
+    assert again.notes == ["column 'it': 1 cell counted as missing: not yes or no (first 'maybe', memory.csv row 2)"]
+    with pytest.raises(DataError, match=r"row 1: 'maybe' in column 'it' is not yes or no$"):
+        encoders.encode(texts("maybe"))
 
 
 def test_numbers_of_other_tables_may_have_a_type_of_their_own():

@@ -187,7 +187,7 @@ def test_importances_name_what_matters():
 def test_another_question_is_not_answered_by_the_same_study(tmp_path):
     study(tmp_path / "study.db", trials=2)
     study(tmp_path / "study.db", trials=2)
-    with pytest.raises(RunError, match="begun with another trials"):
+    with pytest.raises(RunError, match="begun with another number of `trials`"):
         study(tmp_path / "study.db", trials=3)
     study(tmp_path / "study.db", name="other", trials=3)
 

@@ -147,12 +147,12 @@ def test_a_search_goes_on_with_more_points_and_does_not_compute_any_again(tiny, 
 def test_what_is_asked_has_to_be_the_same(tiny, tmp_path):
     options = replace(FEW, points=1, storage=tmp_path / "study.log")
     tune(tiny, options)
-    with pytest.raises(RunError, match="another settings"):
+    with pytest.raises(RunError, match="other hyperparameters"):
         tune(tiny, options, epochs=13)
-    with pytest.raises(RunError, match="another space"):
+    with pytest.raises(RunError, match="another `space`"):
         tune(tiny, options, space={"hidden": [4, 8]})
     other = graphmix.synthetic(nodes=120, classes=3, features=20, labels_per_class=5, seed=2)
-    with pytest.raises(RunError, match="another data"):
+    with pytest.raises(RunError, match="other features, edges"):
         tune(other, options)
 
 

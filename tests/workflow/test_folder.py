@@ -284,17 +284,38 @@ def test_an_error_leaves_nothing_but_what_was_trained(tmp_path):
 
 
 def test_going_on_takes_the_same_wishes(tmp_path):
-    stop(tmp_path / "m", {"a": 1}, "candidates/fcn/parts/trials.safetensors")
-    with begin(tmp_path / "m", {"a": 1}, resume=True):
+    stop(tmp_path / "m", {"plums": 1}, "candidates/fcn/parts/trials.safetensors")
+    with begin(tmp_path / "m", {"plums": 1}, resume=True):
         pass
     with (
-        pytest.raises(RunError, match="holds another fit, with other a;"),
-        begin(tmp_path / "m", {"a": 2}, resume=True),
+        pytest.raises(RunError, match="holds another fit, with other plums;"),
+        begin(tmp_path / "m", {"plums": 2}, resume=True),
     ):
         pass
     (tmp_path / "m" / "config.json").write_text("{")
-    with pytest.raises(RunError, match=r"config\.json is damaged"), begin(tmp_path / "m", {"a": 1}, resume=True):
+    with pytest.raises(RunError, match=r"config\.json is damaged"), begin(tmp_path / "m", {"plums": 1}, resume=True):
         pass
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"columns": {"label": "kind"}}, "another `label`"),
+        ({"columns": {"label": "topic", "no_weight": True}}, "another `no_weight`"),
+        ({"wishes": {"target": 0.8, "metric": "accuracy"}}, "another `target_accuracy`"),
+        ({"wishes": {"target": 0.9, "metric": "macro-f1"}}, "another `balanced`"),
+        ({"tables": ["b", None], "columns": {"label": "kind"}}, "other tables"),
+        ({}, "other methods or hyperparameters"),
+    ],
+)
+def test_going_on_names_what_differs_as_the_user_calls_it(tmp_path, change, told):
+    begun = {"columns": {"label": "topic"}, "tables": ["a", None], "wishes": {"target": 0.9, "metric": "accuracy"}}
+    stop(tmp_path / "m", begun | {"plan": []}, "candidates/fcn/heldout.safetensors")
+    # The plan follows from the rest, so it differs too.
+    asked = begun | {"plan": [{"method": "fcn"}]} | change
+    with pytest.raises(RunError) as raised, begin(tmp_path / "m", asked, resume=True):
+        pass
+    assert f"holds another fit, with {told};" in str(raised.value)
 
 
 def change_begun(folder, change):
@@ -312,11 +333,11 @@ def test_a_fit_of_an_earlier_build_goes_on_with_the_defaults_of_newer_settings(t
     with begin(tmp_path / "m", {"plan": [{"method": "fcn", "config": config}], "wishes": {}}, resume=True):
         pass
     newer = {"plan": [{"method": "fcn", "config": config | {"batch_nodes": 8}}], "wishes": {}}
-    with pytest.raises(RunError, match="another fit, with other plan"), begin(tmp_path / "m", newer, resume=True):
+    with pytest.raises(RunError, match="fit, with other methods or"), begin(tmp_path / "m", newer, resume=True):
         pass
     for plan in ("x", ["x"], [{"config": []}], [{}]):
         change_begun(tmp_path / "m", lambda begun, plan=plan: begun.update(plan=plan))
-        with pytest.raises(RunError, match="with other plan"), begin(tmp_path / "m", newer, resume=True):
+        with pytest.raises(RunError, match="fit, with other methods or"), begin(tmp_path / "m", newer, resume=True):
             pass
 
 

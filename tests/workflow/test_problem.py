@@ -45,15 +45,19 @@ def test_what_a_graph_is_called(name, called):
 
 
 def test_a_split_leaves_unlabeled_rows_out():
-    split, notes = given_split("n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]))
+    split, notes = given_split("n.csv", ["train", "val", "test", None, "train"], np.array([0, 1, 0, 1, -1]), "ab")
     assert split.train.tolist() == [[True, False, False, False, False]]
     assert split.val.tolist() == [[False, True, False, False, False]]
     assert split.test.tolist() == [[False, False, True, False, False]]
     assert not split.held_out
-    assert notes == ["1 label is in no part of the split and not used"]
-    assert given_split("n.csv", None, np.array([0, 1])) == (None, [])
+    assert notes == [
+        "1 label is in no part of the split and not used",
+        "1 class has labels in val or test but none in train, and cannot be learned: 'b'",
+    ]
+    assert given_split("n.csv", ["train", "val", "train"], np.array([0, 1, 1]), "ab")[1] == []
+    assert given_split("n.csv", None, np.array([0, 1]), "ab") == (None, [])
     with pytest.raises(DataError, match="no labeled row has 'val' in the `split` column"):
-        given_split("n.csv", ["train", "val"], np.array([0, -1]))
+        given_split("n.csv", ["train", "val"], np.array([0, -1]), "a")
 
 
 @pytest.fixture

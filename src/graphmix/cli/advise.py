@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graphmix.cli.busy import busy
 from graphmix.cli.fit_screen import fit_screen
+from graphmix.cli.models import read_model
 from graphmix.cli.options import Device, EscapeFormulas
 from graphmix.cli.paths import require_model
-from graphmix.cli.screen import announce, output, tell
+from graphmix.cli.screen import output, tell
 from graphmix.errors import ConfigError
 from graphmix.files import check_not_read
 from graphmix.storage.folders import check_can_be_made, make_folder
 from graphmix.text import name_for_screen
+from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import check_table, model_files
 
 if TYPE_CHECKING:
@@ -49,14 +50,7 @@ def advise(
         check_not_read(out, [model], "out")
         for name in FILES:
             check_table(out / name, inputs=model_files(model), force=force, later=out)
-    # Imported here: pyarrow and torch take seconds to import.
-    with busy("starting"):
-        from graphmix.workflow.model import load_model
-    from graphmix.workflow.output import formula_notes
-
-    announce("reading the model")
-    with busy("reading the model"):
-        loaded = load_model(model)
+    loaded = read_model(model)
     with fit_screen() as screen:
         advice = loaded.advise(count, device=device, watch=screen)
     if out is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from graphmix.cli.busy import Busy, busy
+from graphmix.cli.busy import Busy
+from graphmix.cli.models import read_model
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.report import PAGES
@@ -62,12 +63,7 @@ def explain(
     require_model(model)
     require_files(nodes, edges)
     _check_out(out, [nodes, edges, *model_files(model)], force)
-    # Imported here: pyarrow and torch take seconds to import.
-    with busy("starting"):
-        from graphmix.workflow.model import load_model
-    announce("reading the model")
-    with busy("reading the model"):
-        loaded = load_model(model)
+    loaded = read_model(model)
     announce("explaining")
     with explaining() as line:
         found = loaded.explain(

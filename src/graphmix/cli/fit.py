@@ -51,6 +51,18 @@ TABLES = "The tables"
 TRAINING = "What is trained"
 OUTCOME = "What comes out"
 RUN = "The run"
+# Options that say what the columns of tables are, for other commands on tables.
+OF_COLUMNS = (
+    "id_column",
+    "feature",
+    "keep",
+    "ignore",
+    "source",
+    "target",
+    "weight",
+    "no_weight",
+    "ignore_unknown",
+)
 
 
 @settings_options(

@@ -7,9 +7,9 @@ import typer
 
 from graphmix.cli.busy import busy
 from graphmix.cli.durations import parse_duration
-from graphmix.cli.fit import parse_features
+from graphmix.cli.fit import OF_COLUMNS, columns_of, fit
 from graphmix.cli.interrupts import always_raised
-from graphmix.cli.options import LIMIT_HELP, NO_HEADER_HELP, Device, option
+from graphmix.cli.options import LIMIT_HELP, NO_HEADER_HELP, Device, option, options_of
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.screen import announce, say, tell
 from graphmix.distribution import importing
@@ -17,7 +17,6 @@ from graphmix.errors import ConfigError
 from graphmix.files import check_output
 from graphmix.limits import Limits
 from graphmix.storage.folders import LABELS, check_no_links, make_folder
-from graphmix.tables.kinds import KINDS
 from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.options import FitOptions, check_shares
@@ -33,6 +32,7 @@ TRAINING = "Training in the background"
 PAGE = "The page"
 
 
+@options_of(fit, *OF_COLUMNS, before="encoding", panel=TABLES)
 def label(
     model: Annotated[
         Path | None, typer.Argument(help="Folder of a model, or of labeling that was begun.", show_default=False)
@@ -46,32 +46,6 @@ def label(
     classes: Annotated[
         str | None, option("Classes to choose from, comma-separated, besides those of the table.", TABLES)
     ] = None,
-    id_column: Annotated[
-        str | None, option("Column of ids (default: `id` or similar, else the first).", TABLES, "--id")
-    ] = None,
-    feature: Annotated[
-        list[str] | None,
-        option(
-            f"A column to use, NAME or NAME=KIND, repeatable; kinds: {', '.join(KINDS)} (default: all that fit).",
-            TABLES,
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        option("A column to use besides those that are found, NAME or NAME=KIND, repeatable.", TABLES),
-    ] = None,
-    ignore: Annotated[list[str] | None, option("A column not to use, repeatable.", TABLES)] = None,
-    source: Annotated[
-        str | None, option("Column of one end of edges (default: `source` or the first).", TABLES)
-    ] = None,
-    target: Annotated[str | None, option("Column of the other end (default: `target` or the second).", TABLES)] = None,
-    weight: Annotated[str | None, option("Column of edge weights (default: `weight`, if it exists).", TABLES)] = None,
-    no_weight: Annotated[
-        bool, option("Ignore weights, even if the edges have a column of them.", TABLES, "--no-weight")
-    ] = False,
-    ignore_unknown: Annotated[
-        bool, option("Leave out edges to nodes that the table of nodes lacks.", TABLES, "--ignore-unknown")
-    ] = False,
     encoding: Annotated[str, option("Encoding of text files (default: utf-8).", TABLES)] = "utf-8",
     no_header: Annotated[list[str] | None, option(NO_HEADER_HELP, TABLES, "--no-header")] = None,
     limit: Annotated[list[str] | None, option(LIMIT_HELP, TABLES, "--limit")] = None,
@@ -92,6 +66,7 @@ def label(
         Path | None, option("Only write the labeled table to this file, in the format of the input.", PAGE)
     ] = None,
     force: Annotated[bool, option("Replace the file of --write if it exists.", PAGE, "--force")] = False,
+    **of_columns: Any,
 ) -> None:
     """Label nodes on a page in the browser: the next ones to ask about, and given labels that look wrong.
 
@@ -103,19 +78,9 @@ def label(
     if (model is None) == (out is None):
         raise ConfigError("give a model's folder, or tables and `out` to begin without a model")
     seconds, limits = parse_duration(time_limit, "time_limit"), Limits.parse(limit or ())
-    columns = Columns(
-        id=id_column,
-        label=label_column,
-        source=source,
-        target=target,
-        weight=weight,
-        no_weight=no_weight,
-        features=parse_features(feature or [], "feature"),
-        keep=parse_features(keep or [], "keep"),
-        ignore=tuple(ignore or ()),
-        encoding=encoding,
-        no_header=tuple(no_header or ()),
-    )
+    ignore_unknown = of_columns.pop("ignore_unknown")
+    rest = {"label": label_column, "link_label": None, "split": None, "encoding": encoding, "no_header": no_header}
+    columns = columns_of(of_columns | rest)
     if target_accuracy is not None:
         check_shares(target_accuracy=target_accuracy)
     asked = _Asked(nodes, edges, columns, _split(classes), ignore_unknown, target_accuracy, limits)

@@ -1,5 +1,6 @@
 """Command-line options made from the fields of `Config`, and options that several commands share."""
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -82,7 +83,7 @@ def settings_options(
     return decorate
 
 
-def options_of(other: Command, *names: str, before: str = "") -> Callable[[Command], Command]:
+def options_of(other: Command, *names: str, before: str = "", panel: str | None = None) -> Callable[[Command], Command]:
     """Decorate a command: give it options of another command, none of them required.
 
     The command receives them as `**given`, with the other command's defaults, None for those that are required there.
@@ -91,9 +92,10 @@ def options_of(other: Command, *names: str, before: str = "") -> Callable[[Comma
         other: the other command.
         names: its parameters.
         before: the command's parameter before which the options stand in the help; at the end if empty.
+        panel: the panel of the help; the other command's if None.
     """
     theirs = inspect.signature(other).parameters
-    made = [_optional(theirs[name]) for name in names]
+    made = [_in_panel(_optional(theirs[name]), panel) for name in names]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -110,6 +112,16 @@ def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
         return parameter
     kind, *details = get_args(parameter.annotation)
     return parameter.replace(default=None, annotation=Annotated[(kind | None, *details)])
+
+
+def _in_panel(parameter: inspect.Parameter, panel: str | None) -> inspect.Parameter:
+    if panel is None:
+        return parameter
+    kind, declared = get_args(parameter.annotation)
+    # A copy: the other command's option stays in its own panel.
+    moved = copy.copy(declared)
+    moved.rich_help_panel = panel
+    return parameter.replace(annotation=Annotated[kind, moved])
 
 
 def _with_parameters(run: Command, signature: inspect.Signature, made: list[inspect.Parameter], before: str) -> Command:

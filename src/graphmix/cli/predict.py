@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmix.cli.busy import busy
 from graphmix.cli.explain import explaining
+from graphmix.cli.models import read_model
 from graphmix.cli.options import EscapeFormulas, Limit, NoHeader
 from graphmix.cli.paths import require_files, require_model
 from graphmix.cli.pipes import AS_CSV, DASH, standard_input, write_output
 from graphmix.cli.screen import announce, say, tell
 from graphmix.limits import Limits
+from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.output import formula_notes
 from graphmix.workflow.places import check_table, model_files
@@ -67,13 +68,7 @@ def predict(
     require_files(*(path for path in (nodes, edges) if path != DASH))
     if out != DASH:
         check_table(out, inputs=(nodes, edges, *model_files(model)), force=force)
-    # Imported here: pyarrow and torch take seconds to import.
-    with busy("starting"):
-        from graphmix.workflow.model import load_model
-
-    announce("reading the model")
-    with busy("reading the model"):
-        loaded = load_model(model)
+    loaded = read_model(model)
     with standard_input(nodes, edges) as tables:
         announce("predicting")
         with explaining("predicting") as line:
@@ -94,7 +89,7 @@ def predict(
     for note in (*predictions.notes, *formula_notes(named, predictions, escape_formulas=escape_formulas)):
         inform(f"· {note}")
     where = "standard output" if out == DASH else out
-    inform(f"{len(predictions):,} predictions written to {where}, {predictions.abstained:,} of them abstain")
+    inform(f"{counted(len(predictions), 'prediction')} written to {where}, {predictions.abstained:,} of them abstain")
 
 
 def _write(predictions: "Predictions", out: Path, escape_formulas: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 from graphmix.cli.busy import busy
 from graphmix.cli.durations import parse_duration
 from graphmix.cli.executors import Address, ExecutorName, opened
-from graphmix.cli.fit import columns_of, fit
+from graphmix.cli.fit import OF_COLUMNS, columns_of, fit
 from graphmix.cli.options import DataRoot, Device, WritePage, option, options_of, settings_options
 from graphmix.cli.paths import require_files, require_graphs
 from graphmix.cli.report import write_report
@@ -42,25 +42,7 @@ if TYPE_CHECKING:
 SEARCH = "The search"
 DATA = "The data"
 # Options of a fit that say what is in its tables.
-_OF_TABLES = (
-    "nodes",
-    "edges",
-    "label",
-    "link_label",
-    "id_column",
-    "feature",
-    "keep",
-    "ignore",
-    "source",
-    "target",
-    "weight",
-    "no_weight",
-    "ignore_unknown",
-    "encoding",
-    "no_header",
-    "balanced",
-)
-_OF_DATASETS = ("splits", "split_seed", "data_root")
+_OF_TABLES = ("nodes", "edges", "label", "link_label", *OF_COLUMNS, "encoding", "no_header", "balanced")
 
 
 @settings_options(
@@ -243,9 +225,10 @@ def _run(
     *,
     quiet: bool,
 ) -> "TuneResult":
-    from graphmix.tuning.api import write_tuned
+    from graphmix.tuning.api import check_search, write_tuned
     from graphmix.tuning.search import Search
 
+    check_search(folder, options.study_of(target.graph.name))
     if options.storage is None:
         make_folder(folder)
         options = replace(options, storage=folder / STUDY)

@@ -6,6 +6,8 @@ from graphmix.results.outcome import say_interval
 from graphmix.text import counted
 
 _UNITS = {"accuracy": "points", "macro-f1": "points of macro F1"}
+# How many times as many labels as the rarest class the most frequent one has where to balance them is worth a try.
+_UNEQUAL = 2
 
 
 def recommend(metrics: FitMetrics) -> str:
@@ -145,9 +147,14 @@ def _beats_majority(metrics: FitMetrics) -> str:
     majority = metrics.majority
     if majority is None or majority.accuracy is None or metrics.candidates[0].accuracy > majority.accuracy:
         return ""
+    counts = metrics.survey.class_counts
+    if max(counts) >= _UNEQUAL * min(counts):
+        advice = "balance the classes, or label more of the rarer ones"
+    else:
+        advice = "label more nodes, and check that the columns or the edges say something about the class"
     return (
         f" Always predicting {majority.name!r} is right on {majority.accuracy:.1f} %, so it may have learned nothing: "
-        "balance the classes, or label more of the rarer ones."
+        f"{advice}."
     )
 
 

@@ -8,8 +8,14 @@ from graphmix.text import counted
 _LOOP = -1
 
 
-def direction_notes(pairs: NDArray[np.int32], nodes: int) -> list[str]:
-    """Say what happens to edges `[2, kept]` in a graph without directions, loops and repeated edges."""
+def direction_notes(pairs: NDArray[np.int32], nodes: int, *, weighted: bool = False) -> list[str]:
+    """Say what happens to edges `[2, kept]` in a graph without directions, loops and repeated edges.
+
+    Args:
+        pairs: both ends of each edge.
+        nodes: the number of nodes.
+        weighted: whether edges have weights; those of a repeated edge are added.
+    """
     keys = pairs.min(axis=0).astype(np.int64)
     keys *= nodes
     keys += pairs.max(axis=0)
@@ -27,7 +33,8 @@ def direction_notes(pairs: NDArray[np.int32], nodes: int) -> list[str]:
     # An edge has one direction or two.
     single = 2 * edges - ways
     notes = [f"{counted(loops, 'edge')} from a node to itself dropped"] if loops else []
-    notes += [f"{counted(repeats, 'repeated edge')} merged"] if repeats else []
+    added = ", weights added" if weighted else ""
+    notes += [f"{counted(repeats, 'repeated edge')} merged{added}"] if repeats else []
     notes += [f"{counted(single, 'edge')} without a reverse, used in both directions"] if single else []
     return notes
 

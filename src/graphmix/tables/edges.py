@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
+from graphmix.tables.alike import likely_meant
 from graphmix.tables.directions import direction_notes
 from graphmix.tables.files import TableSource, read_table
 from graphmix.tables.headers import looks_like_cell, occurs
@@ -156,11 +157,17 @@ def match(ids: Sequence[str], edges: EdgeTable, ignore_unknown: bool = False) ->
     known, rows = (pairs[0] >= 0) & (pairs[1] >= 0), None
     if not known.all():
         if not ignore_unknown:
-            raise DataError(_unknown(edges, pairs, np.flatnonzero(~known)))
+            raise DataError(_unknown(edges, pairs, np.flatnonzero(~known), ids))
         rows, pairs = np.flatnonzero(known), np.ascontiguousarray(pairs[:, known])
         lost = len(known) - len(rows)
         notes[f"{counted(lost, 'edge')} left out because an end is not among the nodes"] = None
-    return Matched(pairs, rows, (*notes, *direction_notes(pairs, len(ids))))
+    used = pairs
+    if edges.weights is not None:
+        positive = (edges.weights if rows is None else edges.weights[rows]) > 0
+        if not positive.all():
+            notes[f"{counted(int((~positive).sum()), 'edge')} of weight 0 left out"] = None
+            used = pairs[:, positive]
+    return Matched(pairs, rows, (*notes, *direction_notes(used, len(ids), weighted=edges.weights is not None)))
 
 
 def _tell_share(edges: EdgeTable, place: int, rows: int) -> None:
@@ -260,7 +267,7 @@ def _weights(table: Table, name: str) -> NDArray[np.float64]:
     return numbers.values
 
 
-def _unknown(edges: EdgeTable, pairs: NDArray[np.int32], lost: NDArray[np.int64]) -> str:
+def _unknown(edges: EdgeTable, pairs: NDArray[np.int32], lost: NDArray[np.int64], known: Sequence[str]) -> str:
     first: dict[str, int] = {}
     for row in lost.tolist():
         for end, ids in enumerate((edges.source, edges.target)):
@@ -268,6 +275,8 @@ def _unknown(edges: EdgeTable, pairs: NDArray[np.int32], lost: NDArray[np.int64]
                 first.setdefault(ids.texts[row].as_py(), row)
         if len(first) > NAMED:
             break
-    named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in list(first.items())[:NAMED])
+    shown = dict(list(first.items())[:NAMED])
+    named = ", ".join(f"{shortened(name)} ({edges.table.where(row)})" for name, row in shown.items())
     rows = counted(len(lost), "edge names a node", "edges name nodes")
-    return f"{rows} not among the nodes: {named}{', …' if len(first) > NAMED else ''}; `ignore_unknown` leaves them out"
+    more = ", …" if len(first) > NAMED else ""
+    return f"{rows} not among the nodes: {named}{more}{likely_meant(shown, known)}; `ignore_unknown` leaves them out"

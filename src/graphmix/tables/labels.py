@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
+from graphmix.tables.alike import looks
 from graphmix.tables.cells import as_text, as_words, is_list, is_text, present
 from graphmix.tables.table import Table, named_in, quoted, shortened
 from graphmix.text import counted
@@ -39,7 +40,7 @@ def label_notes(table: Table, name: str) -> list[str]:
         holds = f"{table.name}: column {quoted(name)} holds dates or times ({kind})"
         raise DataError(f"{holds}, and classes are names; make text of them, for example the years")
     sizes = Counter(word for word in as_words(table.column(name)).to_pylist() if word is not None)
-    notes = _missing_notes(table, name) + _doubtful_notes(name, sizes) + _case_notes(name, sizes)
+    notes = _missing_notes(table, name) + _doubtful_notes(name, sizes) + _alike_notes(name, sizes)
     found = kind_of_labels(sizes)
     if found and not _are_codes(sizes):
         notes.append(
@@ -48,18 +49,20 @@ def label_notes(table: Table, name: str) -> list[str]:
     return notes
 
 
-def _case_notes(name: str, sizes: Counter[str]) -> list[str]:
-    """Say which classes differ in upper and lower case alone: they are mostly one class that was typed in two ways."""
+def _alike_notes(name: str, sizes: Counter[str]) -> list[str]:
+    """Say which classes look alike: they are mostly one class that was typed in two ways."""
     alike: dict[str, list[str]] = {}
     for word in sizes:
-        alike.setdefault(word.casefold(), []).append(word)
+        alike.setdefault(looks(word), []).append(word)
     several = [sorted(words) for words in alike.values() if len(words) > 1]
     if not several:
         return []
     shown = " and ".join(f"{shortened(word)} ({sizes[word]:,})" for word in several[0])
+    only_case = len({word.casefold() for word in several[0]}) == 1
+    how = "upper and lower case" if only_case else "case, spaces or forms of the same characters"
     more = f", and {len(several) - 1:,} more such" if len(several) > 1 else ""
     return [
-        f"column {quoted(name)}: {shown} differ only in upper and lower case and are classes of their own{more}; "
+        f"column {quoted(name)}: {shown} differ only in {how} and are classes of their own{more}; "
         "if they are one class, write them alike"
     ]
 

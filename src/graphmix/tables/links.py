@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
+from graphmix.tables.alike import likely_meant
 from graphmix.tables.cells import as_words
 from graphmix.tables.edges import check_not_end, find_ends
 from graphmix.tables.files import TableSource, read_table
@@ -122,7 +123,9 @@ def place_users(links: LinkTable, known: Sequence[str], nodes: str | None) -> Pl
     new = np.flatnonzero(place < 0)
     if nodes is not None and len(new):
         row = int((links.ends == new[0]).any(axis=0).argmax())
-        raise DataError(f"{links.table.where(row)}: {shortened(links.users[new[0]])} is not among the nodes of {nodes}")
+        name = links.users[new[0]]
+        meant = likely_meant([name], known)
+        raise DataError(f"{links.table.where(row)}: {shortened(name)} is not among the nodes of {nodes}{meant}")
     every = [*known, *(links.users[user] for user in new)]
     place[new] = len(known) + np.arange(len(new))
     respelled = np.array([name != every[user] for name, user in zip(links.users, place.tolist(), strict=True)], bool)

@@ -71,6 +71,11 @@ class Number:
         return "number, as a logarithm" if self.log_unit else "number"
 
     @property
+    def _cell(self) -> str:
+        """What a cell is, for messages: `a number`, `yes or no`."""
+        return " or ".join(WORDS[self.notation]) if self.notation in WORDS else "a number"
+
+    @property
     def feature_names(self) -> list[str]:
         """One name per feature."""
         return [self.name, f"{self.name} is missing"] if self.has_missing else [self.name]
@@ -81,7 +86,7 @@ class Number:
             raise DataError(f"{table.name}: column {quoted(self.name)} holds lists, but held numbers in training")
         found = as_numbers(table, self.name, self.notation)
         if found.filled and len(found.wrong) == found.filled:
-            raise DataError(f"{table.locate(int(found.wrong[0]), self.name)} is not a number")
+            raise DataError(f"{table.locate(int(found.wrong[0]), self.name)} is not {self._cell}")
         values = bent(found.values, self.log_unit)[:, None]
         x = scaled(values, np.array([self.mean]), np.array([self.std]))
         if self.has_missing:
@@ -90,7 +95,7 @@ class Number:
 
     def _notes(self, table: Table, found: Numbers) -> list[str]:
         notes = []
-        for rows, why in ((found.wrong, "not a number"), (found.huge, f"beyond {LARGEST:g}")):
+        for rows, why in ((found.wrong, f"not {self._cell}"), (found.huge, f"beyond {LARGEST:g}")):
             if len(rows):
                 notes.append(counted_as_missing(table, self.name, rows, why))
         empty = table.rows - found.filled

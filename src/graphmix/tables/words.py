@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphmix.errors import DataError
+from graphmix.tables.alike import written_otherwise
 from graphmix.tables.cells import (
     Lists,
     as_text,
@@ -86,13 +87,17 @@ class Category:
         rows = np.flatnonzero(there & (codes < len(self.feature_names)))
         entries = np.ones(len(rows), dtype=np.float32)
         x = sp.csr_array((entries, (rows, codes[rows])), shape=(table.rows, len(self.feature_names)))
-        return Encoded(x, self._notes(int(new.sum()), int((~there).sum())))
+        return Encoded(x, self._notes(words, new, int((~there).sum())))
 
-    def _notes(self, new: int, missing: int) -> list[str]:
+    def _notes(self, words: Any, new: NDArray[np.bool_], missing: int) -> list[str]:
         notes = []
-        if new:
+        if new.any():
             result = "pooled as (other)" if self.has_other else "all features 0"
-            notes.append(f"column {quoted(self.name)}: {counted(new, 'cell')} with a rare or new category; {result}")
+            meant = written_otherwise(words.take(np.flatnonzero(new)).unique().to_pylist(), self.values)
+            cells = counted(int(new.sum()), "cell")
+            notes.append(
+                f"column {quoted(self.name)}: {cells} with a rare or new category; {result}{meant and f'; {meant}'}"
+            )
         if missing:
             notes.append(f"column {quoted(self.name)}: {counted(missing, 'cell is', 'cells are')} missing{ALL_ZERO}")
         return notes

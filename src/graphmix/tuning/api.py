@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.data import Graph, Split
-from graphmix.errors import ConfigError
+from graphmix.errors import ConfigError, RunError
 from graphmix.executors import LOCAL, Executor
+from graphmix.results import formats
+from graphmix.results.reader import read_file
 from graphmix.results.tuned import TuneResult
 from graphmix.results.tuned_wording import config_comments
 from graphmix.results.writer import to_json
 from graphmix.storage.files import write_json, write_text
 from graphmix.storage.folders import BEST, TUNED, make_folder
 from graphmix.tables.files import limited
+from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.config_file import config_text
 from graphmix.training.methods import METHODS, STEADY
@@ -185,12 +188,22 @@ def _tune(
     for name in ("trials", "seed"):
         if settings.get(name) is not None:
             raise ConfigError(f"`{name}` is an option of a search; give it in `options`")
-    found = search(
-        target, space_for(target, space, settings), settings, options or TuneOptions(), watch=watch, executor=executor
-    )
+    options = options or TuneOptions()
+    if out is not None:
+        check_search(Path(out), options.study_of(target.graph.name))
+    found = search(target, space_for(target, space, settings), settings, options, watch=watch, executor=executor)
     if out is not None:
         write_tuned(found, Path(out))
     return found
+
+
+def check_search(folder: Path, study: str) -> None:
+    """Raise RunError if a folder holds the search of another study, whose results would be replaced."""
+    if not (folder / TUNED).exists():
+        return
+    held = read_file(TuneResult, folder / TUNED, formats.TUNED).study
+    if held != study:
+        raise RunError(f"{folder} holds a search with the study {name_for_screen(held)!r}; choose another `out`")
 
 
 def write_tuned(found: TuneResult, folder: Path) -> None:

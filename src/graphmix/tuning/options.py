@@ -43,3 +43,7 @@ class TuneOptions:
             raise ConfigError(f"`time_limit` must be a number of seconds above 0, not {self.time_limit}")
         if self.study is not None and not self.study.strip():
             raise ConfigError("`study` must be a name")
+
+    def study_of(self, graph: str) -> str:
+        """Return the name of the study: by default that of the graph."""
+        return self.study or graph

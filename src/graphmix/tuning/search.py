@@ -101,7 +101,7 @@ class Search:
         self._shared = executor.share(_together, target.graph, self._split)
         self._study = Study(
             options.storage,
-            options.study or target.graph.name,
+            options.study_of(target.graph.name),
             asked=self._asked(),
             space=space,
             make=target.make,
@@ -111,14 +111,15 @@ class Search:
 
     def _asked(self) -> dict[str, Any]:
         graph, split = self._target.graph, self._split
+        # The first that differs is named, so the splits, which follow from the trials and the seed, are last.
         return {
             "dataset": graph.name,
-            "split": split.name,
-            "data": fingerprint(graph, replace(split, test=split.test & False)),
-            "space": space_values(self._space),
-            "settings": self._fixed,
             "trials": self._options.trials,
             "seed": self._options.seed,
+            "settings": self._fixed,
+            "space": space_values(self._space),
+            "split": split.name,
+            "data": fingerprint(graph, replace(split, test=split.test & False)),
         }
 
     def try_points(self) -> None:

@@ -44,6 +44,16 @@ _BEAT = 10.0
 # How long a process may take to begin the study that it made, and how often others look, in seconds.
 _MAKING, _LOOK = 5.0, 0.1
 _ASKED, _CHECKED = "asked", "checked"
+# What may differ in what was asked, as the user calls it.
+_CALLED = {
+    "dataset": "another graph",
+    "trials": "another number of `trials`",
+    "seed": "another `seed`",
+    "settings": "other hyperparameters",
+    "space": "another `space`",
+    "split": "another `split`",
+    "data": "other features, edges, labels or splits",
+}
 
 
 @dataclass(frozen=True)
@@ -125,8 +135,8 @@ class Study:
             self._study.set_user_attr(_ASKED, asked)
         elif (different := first_difference(begun, asked)) is not None:
             raise RunError(
-                f"the study {self.name!r} in {self.place} was begun with another {different}; choose another `study` "
-                "or `storage`"
+                f"the study {self.name!r} in {self.place} was begun with {_CALLED.get(different, different)}; choose "
+                "another `study` or `storage`"
             )
         if not self._trials():
             self._start_over({}, start=True)

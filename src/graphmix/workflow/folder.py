@@ -36,18 +36,27 @@ from graphmix.storage.folders import (
     check_can_be_made,
     check_no_links,
     check_no_other_files,
-    first_difference,
     make_folder,
 )
 from graphmix.storage.lock import locked
 from graphmix.text import name_for_screen
 from graphmix.training.config import ADDED, Config
+from graphmix.workflow.options import BALANCED
 
 TENSORS = (WEIGHTS, "graph.safetensors", "heldout.safetensors")
 TEXTS = ("encoders.json", "ids.json")
 NEEDED = (*TENSORS, *TEXTS)
 CANDIDATES = "candidates"
 _PLAN, _VERSIONS = "plan", "versions"
+# What a fit was asked for, as the user calls it. The plan is last: it follows from all the others.
+_CALLED = {
+    "tables": "other tables",
+    "columns": "other columns",
+    "wishes": "other options",
+    _PLAN: "other methods or hyperparameters",
+}
+# Parameters that config.json calls otherwise.
+_PARAMETERS = {"target": "target_accuracy", "metric": BALANCED}
 
 
 @contextmanager
@@ -123,9 +132,22 @@ def check_folder(folder: Path, asked: dict[str, Any] | None = None, *, resume: b
         return
     begun = _read_begun(folder)
     _check_versions(folder, begun.get(_VERSIONS), asked[_VERSIONS])
-    different = first_difference(begun, asked)
+    different = _difference(begun, asked)
     if different is not None:
-        raise RunError(f"{folder} holds another fit, with other {different}; choose another `out`")
+        raise RunError(f"{folder} holds another fit, with {different}; choose another `out`")
+
+
+def _difference(begun: dict[str, Any], asked: dict[str, Any]) -> str | None:
+    """Say what differs, as the user calls it; None if nothing does."""
+    for group in (*_CALLED, *asked):
+        old, new = begun.get(group), asked.get(group)
+        if group not in asked or old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            name = next(each for each in (new | old) if new.get(each) != old.get(each))
+            return f"another `{_PARAMETERS.get(name, name)}`"
+        return _CALLED.get(group, f"other {group}")
+    return None
 
 
 def _read_begun(folder: Path) -> dict[str, Any]:

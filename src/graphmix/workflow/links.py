@@ -83,7 +83,7 @@ class LinkProblem(Problem):
         made = Features(None, None, ()) if users is None else _encode_own(users.table, {users.id_column: "id"}, columns)
         classes, y = number_classes(links.labels)
         renamed = heading_notes(tuple(links.ids), _ENDS)
-        split, unused = given_split(links.table.name, links.split, y)
+        split, unused = given_split(links.table.name, links.split, y, classes)
         x = link_features(ends, len(ids), own.x, made.x)
         return cls(
             graph=_dual_graph(x, ends, y, classes, graph_name(links.table.name)),

@@ -22,6 +22,7 @@ from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.stored import positive
 from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
+from graphmix.text import counted
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import Features, encode, number_classes, stack
 from graphmix.workflow.problem import (
@@ -119,7 +120,7 @@ class NodeProblem(Problem):
         stage("encoding")
         encoded = encode(table.table, _roles(table, columns), columns)
         classes, y = number_classes(table.labels)
-        split, unused = given_split(table.table.name, table.split, y)
+        split, unused = given_split(table.table.name, table.split, y, classes)
         warnings: tuple[str, ...] = ()
         if columns.label is not None:
             warnings = giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split))
@@ -218,7 +219,9 @@ class NodeProblem(Problem):
         notes = [edge_roles(table), *matched.notes]
         fresh = ~_are_among(matched.pairs, pairs, len(ids))
         if not fresh.all():
-            notes.append(f"{int((~fresh).sum()):,} edges were there at training and stay as they were")
+            again = "there at training and {} not added again"
+            one, several = f"edge was {again.format('is')}", f"edges were {again.format('are')}"
+            notes.append(counted(int((~fresh).sum()), one, several))
         if weights is not None:
             added = np.ones(int(fresh.sum()))
             if table.weights is not None:

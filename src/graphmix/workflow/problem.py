@@ -22,6 +22,7 @@ from graphmix.storage.graphs import pack_graph, unpack_graph
 from graphmix.tables.files import TableSource
 from graphmix.tables.reading import Tell, nothing
 from graphmix.tables.stored import is_text, text
+from graphmix.tables.table import NAMED, shortened
 from graphmix.text import counted, visible
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.rows import Rows, check_rows, values
@@ -217,16 +218,20 @@ def learned_from(y: NDArray[np.int64], split: Split | None) -> NDArray[np.int64]
     return y if split is None else np.where((split.train | split.val)[0].numpy(), y, UNKNOWN)
 
 
-def given_split(name: str, roles: list[str | None] | None, y: NDArray[np.int64]) -> tuple[Split | None, list[str]]:
+def given_split(
+    name: str, roles: list[str | None] | None, y: NDArray[np.int64], classes: Sequence[str]
+) -> tuple[Split | None, list[str]]:
     """Make a split from a column of train, val or test `[nodes]`; rows without a label are in no part.
 
     Args:
         name: the name of the table, for messages.
         roles: what the column says; None without such a column.
         y: int64 `[nodes]`, the labels.
+        classes: their names.
 
     Returns:
-        The split, None without such a column; and a note on labels that are in no part of it.
+        The split, None without such a column; and notes on labels that are in no part of it, and on classes without a
+        label to train on.
 
     Raises:
         DataError: no labeled row is left to train on or to select by.
@@ -240,6 +245,11 @@ def given_split(name: str, roles: list[str | None] | None, y: NDArray[np.int64])
             raise DataError(f"{name}: no labeled row has {role!r} in the `split` column; correct it or leave it out")
     unused = int((known & ~(train | val | test)).sum())
     notes = [f"{counted(unused, 'label is', 'labels are')} in no part of the split and not used"] if unused else []
+    absent = [shortened(classes[each]) for each in np.setdiff1d(y[val | test], y[train]).tolist()]
+    if absent:
+        few = counted(len(absent), "class has", "classes have")
+        shown = f"{', '.join(absent[:NAMED])}{', …' if len(absent) > NAMED else ''}"
+        notes.append(f"{few} labels in val or test but none in train, and cannot be learned: {shown}")
     return Split.build(train, val, test, "given"), notes
 
 

@@ -39,6 +39,12 @@ def test_a_name_like_no_other_is_told_all():
         load("zzz")
 
 
+@pytest.mark.parametrize("name", ["nodes.csv", "a/Edges.TSV.gz", "x.parquet"])
+def test_a_table_is_no_dataset(name):
+    with pytest.raises(DataError, match=f"^'{name}' is a table, not a dataset; `graphmix fit` takes"):
+        load(name)
+
+
 def test_the_synthetic_graph_needs_no_files(bare_machine):
     dataset = load("Synthetic")
     assert isinstance(dataset, Dataset)

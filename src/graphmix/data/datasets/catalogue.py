@@ -229,6 +229,10 @@ def where(name: str, data_root: Path | str | None = None) -> Path | None:
     return None if paths[0] is None or None in paths else paths[0].parent
 
 
+# Endings of the tables that fits read.
+_TABLES = (".csv", ".tsv", ".txt", ".parquet")
+
+
 def is_file(name: str) -> bool:
     """Return whether a name is the path of an .npz file, not the name of a dataset."""
     return name.endswith(".npz")
@@ -246,6 +250,8 @@ def resolve(name: str) -> str:
     keys = {key.replace("_", "-"): key for key in DATASETS}
     if wanted in keys:
         return keys[wanted]
+    if name.lower().removesuffix(".gz").endswith(_TABLES):
+        raise DataError(f"{name!r} is a table, not a dataset; `graphmix fit` takes a table of nodes and one of edges")
     near = difflib.get_close_matches(wanted, keys, n=1)
     hint = f"did you mean {keys[near[0]]!r}?" if near else f"there are {', '.join(DATASETS)};"
     raise DataError(f"unknown dataset {name!r}; {hint} `graphmix data list` shows all")
