@@ -41,11 +41,19 @@ if os.environ["RANK"] == {rank!r} and os.environ["TORCHELASTIC_RESTART_COUNT"] =
         return step(self, *shape)
     Batch._step = stop
 """
+# Fails where the others wait for this process: for its gradients, or with batches of their own, for nothing.
+FAIL_WITHIN = """
+if os.environ["RANK"] == "0":
+    from graphmix.training import {module}
+    def stop(*arguments):
+        {what}
+    {module}.{name} = stop
+"""
 DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 FAIL = "from graphmix import ConfigError; raise ConfigError('this process cannot go on')"
 
 
-def torchrun(*arguments, cwd, setup="", restarts=0, count=2):
+def torchrun(*arguments, cwd, setup="", restarts=0, count=2, seconds=300):
     """Run the command in several processes."""
     script = cwd / "command.py"
     script.write_text(SCRIPT.format(setup=setup))
@@ -53,7 +61,7 @@ def torchrun(*arguments, cwd, setup="", restarts=0, count=2):
     command = [*launcher, f"--max-restarts={restarts}", str(script), *map(str, arguments)]
     usual = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHMIX")}
     variables = usual | {"OMP_NUM_THREADS": "1", "GRAPHMIX_CACHE": str(cwd / "cache"), "COLUMNS": "100"}
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=seconds, check=False)
 
 
 def said(done):
@@ -197,6 +205,22 @@ def test_an_error_in_one_process_ends_all_with_one_sentence(tmp_path, rank):
     assert done.returncode != 0
     assert done.stdout == ""
     assert said(done) == ["graphmix: this process cannot go on"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("given", "module", "name"),
+    [(IN_PARTS, "batch", "divided_loss"), ([], "loop", "Batch")],
+    ids=["mini-batches", "full batches"],
+)
+def test_an_error_while_the_others_wait_ends_all_of_them(tmp_path, given, module, name):
+    what = "raise MemoryError('out of memory')"
+    setup = FAIL_WITHIN.format(module=module, name=name, what=what)
+    # The others could wait for the first process for ever.
+    done = torchrun(*TRAIN, *given, "--out", "run", cwd=tmp_path, setup=setup, seconds=100)
+    assert done.returncode != 0
+    (line,) = said(done)
+    assert "memory" in line
 
 
 @pytest.mark.slow

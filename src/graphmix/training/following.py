@@ -29,7 +29,7 @@ def together(work: Callable[[], Result]) -> Result | None:
         with leading(team):
             return work()
     finally:
-        team.order(Order.END)
+        team.dismiss()
 
 
 class Follower:
