@@ -23,7 +23,7 @@ class Seeds:
     """Draws the nodes whose losses a step computes: by the run's seed and the epoch, the same for all trials.
 
     A step has all labeled nodes if they are at most half of a batch. Otherwise, as unlabeled nodes do, they take turns
-    in an order that is drawn anew when all had their turn.
+    in a random order. It is drawn anew when fewer are left than a step needs, which have no turn in this round.
 
     Attributes:
         labeled: int64 `[labeled]`, nodes that are labeled in some trial of the run.
