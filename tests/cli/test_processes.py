@@ -15,6 +15,7 @@ from command_line import graphmix, graphmix_signalled
 from graphmix import ConfigError
 from graphmix.cli import processes
 from graphmix.storage.files import read_tensors
+from graphmix.training.following import together
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
 TRAIN = ["train", "synthetic", "--trials", "3", "--epochs", "40", "--device", "cpu", "--no-report", "--json"]
@@ -238,6 +239,29 @@ def test_bad_input_is_one_sentence(tmp_path, arguments, words):
     assert done.stdout == ""
     (line,) = said(done)
     assert words in line
+
+
+TOGETHER = """
+from graphmix import Config, fit, synthetic
+from graphmix.training.following import together
+graph, split = synthetic(nodes=120, seed=1)
+for seed in range(2):
+    done = together(lambda: fit(graph, split, Config(epochs=4, trials=2, batch_nodes=40, seed=seed), device="cpu"))
+    if done is not None:
+        print(done.config.batch_parts)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_trains_together_twice(tmp_path):
+    done = torchrun(cwd=tmp_path, setup=TOGETHER + "sys.exit()")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "2"]
+
+
+def test_a_script_without_torchrun_works_alone(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    assert together(lambda: 5) == 5
 
 
 @pytest.mark.slow
