@@ -93,5 +93,10 @@ def test_a_very_large_graph_has_fewer_steps(monkeypatch):
     # No label has come further than there were steps: what it has not reached gets the frequencies.
     assert torch.equal(found[49], torch.tensor([0.5, 0.5]))
     assert found[25, 0] == 1
+    # A split has as many steps beside others as alone.
+    both = propagate(path, known.expand(2, -1))
+    assert torch.equal(both, found.expand(2, -1, -1))
+    monkeypatch.setattr(lp, "_ENTRIES", 100)
+    torch.testing.assert_close(propagate(path, known.expand(2, -1)), both)
     monkeypatch.setattr(lp, "_MOST_WORK", 0)
     assert lp.steps_for(walk, 2) == 20

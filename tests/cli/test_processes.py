@@ -15,6 +15,7 @@ from command_line import graphmix, graphmix_signalled
 from graphmix import ConfigError
 from graphmix.cli import processes
 from graphmix.storage.files import read_tensors
+from graphmix.training.following import together
 from small_tables import pairs, rows, tree, write_edges, write_nodes
 
 TRAIN = ["train", "synthetic", "--trials", "3", "--epochs", "40", "--device", "cpu", "--no-report", "--json"]
@@ -41,11 +42,19 @@ if os.environ["RANK"] == {rank!r} and os.environ["TORCHELASTIC_RESTART_COUNT"] =
         return step(self, *shape)
     Batch._step = stop
 """
+# Fails where the others wait for this process: for its gradients, or with batches of their own, for nothing.
+FAIL_WITHIN = """
+if os.environ["RANK"] == "0":
+    from graphmix.training import {module}
+    def stop(*arguments):
+        {what}
+    {module}.{name} = stop
+"""
 DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 FAIL = "from graphmix import ConfigError; raise ConfigError('this process cannot go on')"
 
 
-def torchrun(*arguments, cwd, setup="", restarts=0, count=2):
+def torchrun(*arguments, cwd, setup="", restarts=0, count=2, seconds=300):
     """Run the command in several processes."""
     script = cwd / "command.py"
     script.write_text(SCRIPT.format(setup=setup))
@@ -53,7 +62,7 @@ def torchrun(*arguments, cwd, setup="", restarts=0, count=2):
     command = [*launcher, f"--max-restarts={restarts}", str(script), *map(str, arguments)]
     usual = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHMIX")}
     variables = usual | {"OMP_NUM_THREADS": "1", "GRAPHMIX_CACHE": str(cwd / "cache"), "COLUMNS": "100"}
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, timeout=seconds, check=False)
 
 
 def said(done):
@@ -201,6 +210,22 @@ def test_an_error_in_one_process_ends_all_with_one_sentence(tmp_path, rank):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("given", "module", "name"),
+    [(IN_PARTS, "batch", "divided_loss"), ([], "loop", "Batch")],
+    ids=["mini-batches", "full batches"],
+)
+def test_an_error_while_the_others_wait_ends_all_of_them(tmp_path, given, module, name):
+    what = "raise MemoryError('out of memory')"
+    setup = FAIL_WITHIN.format(module=module, name=name, what=what)
+    # The others could wait for the first process for ever.
+    done = torchrun(*TRAIN, *given, "--out", "run", cwd=tmp_path, setup=setup, seconds=100)
+    assert done.returncode != 0
+    (line,) = said(done)
+    assert "memory" in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["train", "nonsense", "--out", "run"], "unknown dataset"),
@@ -214,6 +239,29 @@ def test_bad_input_is_one_sentence(tmp_path, arguments, words):
     assert done.stdout == ""
     (line,) = said(done)
     assert words in line
+
+
+TOGETHER = """
+from graphmix import Config, fit, synthetic
+from graphmix.training.following import together
+graph, split = synthetic(nodes=120, seed=1)
+for seed in range(2):
+    done = together(lambda: fit(graph, split, Config(epochs=4, trials=2, batch_nodes=40, seed=seed), device="cpu"))
+    if done is not None:
+        print(done.config.batch_parts)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_trains_together_twice(tmp_path):
+    done = torchrun(cwd=tmp_path, setup=TOGETHER + "sys.exit()")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "2"]
+
+
+def test_a_script_without_torchrun_works_alone(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    assert together(lambda: 5) == 5
 
 
 @pytest.mark.slow

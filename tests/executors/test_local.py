@@ -6,9 +6,10 @@ import time
 import pytest
 import torch
 
-from graphmix import Config, fit, synthetic
+from graphmix import Config, Fit, Task, fit, synthetic
 from graphmix.executors import check_stop, side_by_side
 from graphmix.sparse import SparseMatrix
+from graphmix.training.loop import fit_batches
 
 
 @pytest.fixture
@@ -29,6 +30,19 @@ def test_batches_side_by_side_equal_batches_one_by_one(two_threads):
     apart = fit(graph, split, config, device="cpu", chunk=7)
     assert together.trials == apart.trials
     assert torch.equal(together.history.val_accuracy, apart.history.val_accuracy)
+
+
+def test_a_run_that_goes_on_with_its_last_batch_rounds_as_before(two_threads):
+    # Large enough for torch to divide an operation between its threads, which changes the last bits.
+    graph, split = synthetic(nodes=3000, features=80, labels_per_class=5, seed=1)
+    config = Config.for_dataset("", trials=4, epochs=12, hidden=16)
+    task, threads = Task.build(graph, split, config, "cpu"), []
+    whole = Fit.join(list(fit_batches(task, config, chunk=2)))
+    (rest,) = fit_batches(task, config, chunk=2, skip=[0, 1], watch=lambda _: threads.append(torch.get_num_threads()))
+    assert set(threads) == {1}
+    assert torch.equal(rest.history.loss, whole.history.loss[2:])
+    list(fit_batches(task, config, chunk=4, watch=lambda _: threads.append(torch.get_num_threads())))
+    assert threads[-1] == 2, "a batch of all trials has all threads"
 
 
 def test_seconds_are_the_clocks(two_threads):

@@ -45,6 +45,18 @@ def test_an_epoch_can_be_chosen_by_macro_f1(method):
     assert (scores[1] > scores[0]).any()
 
 
+@pytest.mark.parametrize("by", ["accuracy", "macro-f1", "loss"])
+def test_a_trial_that_diverges_has_the_scores_of_what_it_predicts(by):
+    graph, split = rare_class_graph()
+    config = Config(method="supervised", trials=2, epochs=3, learning_rate=1e29, select_by=by)
+    done = fit(graph, split, config, device="cpu")
+    assert done.history.val_loss.isnan().all()
+    assert done.best_epoch.tolist() == [0, 0]
+    assert torch.equal(done.val_accuracy, done.history.val_accuracy[:, 0])
+    assert torch.equal(done.test_accuracy, done.history.test_accuracy[:, 0])
+    assert (done.val_score >= 0).all()
+
+
 @pytest.mark.parametrize("method", ["graphmix", "fcn-self-training"])
 def test_the_predictor_is_what_is_judged_scored_and_used(method):
     graph, split = synthetic(nodes=300, features=60, seed=2)

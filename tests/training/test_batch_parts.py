@@ -7,10 +7,11 @@ import torch
 from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, Streams, Task, fit, synthetic
+from graphmix.training import team as teams
 from graphmix.training.batch import Batch
 from graphmix.training.division import check_parts, for_team
 from graphmix.training.step import Moment, divided_loss, flip_coins, heads_first, unsupervised_weight
-from graphmix.training.team import Team, current, leading
+from graphmix.training.team import Order, Team, current, leading
 
 
 def setup(**choices):
@@ -82,3 +83,18 @@ def test_samples_are_divided_and_fewer_than_processes_are_refused():
     check_parts(Config(batch_parts=3), 3)
     with pytest.raises(ConfigError, match="at least 3, the number of processes, not 2"):
         check_parts(Config(batch_parts=2), 3)
+
+
+def test_a_process_that_fails_within_a_step_leaves_its_team(monkeypatch):
+    # In the middle of a step the others wait for gradients, and no order would reach them.
+    done = []
+    monkeypatch.setattr(teams.dist, "broadcast", lambda head, root: done.append(Order(int(head[0]))))
+    monkeypatch.setattr(teams.dist, "all_reduce", lambda tensor: None)
+    monkeypatch.setattr(teams.dist, "destroy_process_group", lambda: done.append("left"))
+    team = Team(None, 0, 2)
+    team.order(Order.STEP)
+    team.add_up([torch.zeros(2)])
+    team.dismiss()
+    team.order(Order.STEP)
+    team.dismiss()
+    assert done == [Order.STEP, Order.END, Order.STEP, "left"]

@@ -197,6 +197,19 @@ def test_unlabeled_subsets_are_fresh_unlabeled_and_of_the_given_size():
     assert draw_unlabeled(task, as_many, streams, 0).index.shape[1] == task.labeled.index.shape[1]
 
 
+@pytest.mark.parametrize("method", ["graphmix", "self-training"])
+@pytest.mark.parametrize("unlabeled", ["all", "labeled", 5])
+def test_without_unlabeled_nodes_targets_add_nothing(method, unlabeled):
+    graph, _ = synthetic(nodes=40, features=12, labels_per_class=3, seed=3)
+    config = Config(method=method, trials=2, epochs=2, unlabeled=unlabeled, rampup_start=0, rampup_end=0, gamma=5.0)
+    none = torch.zeros(1, 40, dtype=torch.bool)
+    task = Task.of_masks(graph, config, "cpu", train=~none, val=none, test=none)
+    streams = Streams.from_seeds(range(2))
+    model = build_model(task, config, streams)
+    losses, alone = (step_loss(model, task, replace(config, gamma=gamma), streams, 0) for gamma in (config.gamma, 0.0))
+    assert_close(losses, alone)
+
+
 def test_unlabeled_nodes_are_all_but_the_training_nodes_and_carry_no_labels():
     _, task, _, _ = setup()
     labeled = set(task.labeled.index[0].tolist())

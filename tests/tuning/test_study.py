@@ -71,6 +71,14 @@ def test_usual_values_that_the_space_lacks_are_tried_all_the_same():
     assert second.settings["hidden"] in (64, 128)
 
 
+def test_rounding_does_not_leave_an_interval():
+    # To three digits most of these are 0.123 and 1, which dropout cannot be.
+    ends = {"gamma": (0.12341, 0.12349), "input_dropout": (0.99951, 0.99959)}
+    space = parse_space({name: {"low": low, "high": high} for name, (low, high) in ends.items()})
+    _, *others = fill_some(study(space=space), 5)
+    assert all(low <= point.settings[name] <= high for point in others for name, (low, high) in ends.items())
+
+
 def fill_some(held, points):
     while (claim := held.claim(points)) is not None:
         held.settle(claim, Score((60.0, 61.0), (60.5,) * STEPS, 1.0))

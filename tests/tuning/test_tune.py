@@ -12,6 +12,7 @@ from graphmix.results.reader import parse
 from graphmix.results.tuned import TuneResult, compare
 from graphmix.results.tuned_wording import config_comments, say_best, say_checked, say_counts
 from graphmix.results.writer import to_json
+from graphmix.training.trace import OutOfTimeError
 from graphmix.tuning import api
 from graphmix.tuning import search as searching
 from graphmix.tuning.scoring import Score, score
@@ -83,6 +84,20 @@ def test_the_comparison_has_seeds_and_splits_that_no_choice_depended_on(tiny, mo
         assert (config.seed, config.trials) == (0, 3)
         assert not own.train.equal(split.train.expand_as(own.train))
         assert (own.train | own.val).equal(used.expand(3, -1))
+
+
+def test_a_comparison_that_fails_says_why(tiny, monkeypatch):
+    def fails(graph, split, config, *more, tell):
+        if config.seed == 0:
+            raise error
+        return Score((60.0 + config.hidden,) * config.trials, (60.0,) * 10, 0.1)
+
+    monkeypatch.setattr(searching, "score", fails)
+    error = DataError("this cannot be trained")
+    with pytest.raises(DataError, match="cannot be trained"):
+        tune(tiny, space={"hidden": [4, 16, 32]})
+    error = OutOfTimeError("the time limit was reached")
+    assert tune(tiny, space={"hidden": [4, 16, 32]}).checked is None
 
 
 def test_test_labels_play_no_part(tiny, found):

@@ -12,9 +12,10 @@ from graphmix.data import Graph, Split
 from graphmix.sparse import SparseMatrix, matmul
 
 MOST_STEPS = 1000
-# So many products of an entry and a probability are computed at most, about two minutes of a core; but some steps
-# always. On graphs of up to a million edges that is more than `MOST_STEPS` steps of ten classes take.
-_MOST_WORK, _FEWEST_STEPS = 2**34, 20
+# So many products of an entry and a probability are computed at most for each split, about two minutes of a core for
+# the five folds of a fit; but some steps always. On graphs of up to 200,000 edges that is more than `MOST_STEPS` steps
+# of ten classes take. Other splits do not count: a split's result must not depend on how many there are.
+_MOST_WORK, _FEWEST_STEPS = 2**32, 20
 _CLOSE = 1e-5
 # How many probabilities are moved at a time.
 _ENTRIES = 2**20
@@ -93,20 +94,20 @@ def harmonic(walk: SparseMatrix, labels: Tensor, train: Tensor, watch: Callable[
         # Not even one class stays in the cache. So every entry of the matrix is read once for all splits and classes.
         beside = labels.transpose(0, 1).flatten(1)[None]
         known = train.expand_as(labels).transpose(0, 1).flatten(1)[None]
-        (spread,) = _averaged(walk, [beside], known, splits * classes, watch)
+        (spread,) = _averaged(walk, [beside], known, classes, watch)
         return spread[0].view(nodes, splits, classes).transpose(0, 1).contiguous()
     # Classes do not depend on each other, and a few at a time stay in the cache.
     width = max(1, _ENTRIES // max(1, splits * nodes))
     given = [part.contiguous() for part in labels.split(width, dim=2)]
-    return torch.cat(_averaged(walk, given, train, splits * classes, watch), dim=2)
+    return torch.cat(_averaged(walk, given, train, classes, watch), dim=2)
 
 
 def _averaged(
-    walk: SparseMatrix, given: list[Tensor], train: Tensor, columns: int, watch: Callable[[int], None] | None
+    walk: SparseMatrix, given: list[Tensor], train: Tensor, classes: int, watch: Callable[[int], None] | None
 ) -> list[Tensor]:
     """Average parts of the labels, `[splits, nodes, width]` each, until none changes."""
     held = given
-    for step in range(steps_for(walk, columns)):
+    for step in range(steps_for(walk, classes)):
         moved = [torch.where(train, part, matmul(walk, old)) for part, old in zip(given, held, strict=True)]
         change = max(float((new - old).abs().max()) for new, old in zip(moved, held, strict=True))
         held = moved
@@ -117,9 +118,9 @@ def _averaged(
     return held
 
 
-def steps_for(walk: SparseMatrix, columns: int) -> int:
-    """Return how many steps there are at most, given how many columns of probabilities are moved."""
-    return min(MOST_STEPS, max(_FEWEST_STEPS, _MOST_WORK // max(1, walk.nonzeros * columns)))
+def steps_for(walk: SparseMatrix, classes: int) -> int:
+    """Return how many steps there are at most, given how many classes there are."""
+    return min(MOST_STEPS, max(_FEWEST_STEPS, _MOST_WORK // max(1, walk.nonzeros * classes)))
 
 
 def mean_of_neighbours(graph: Graph) -> SparseMatrix:

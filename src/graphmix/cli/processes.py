@@ -81,12 +81,12 @@ def dismiss(succeeded: bool) -> None:
     """Let the other processes end with this one, whatever the command was."""
     if launched() == 1 or follows():
         return
-    from graphmix.training.team import Order, ProcessLostError
+    from graphmix.training.team import ProcessLostError
 
     try:
         if not succeeded:
             is_first_to_fail()
-        (_joined[0] if _joined else _join()).order(Order.END)
+        (_joined[0] if _joined else _join()).dismiss()
     except ProcessLostError:  # they have ended already
         return
 

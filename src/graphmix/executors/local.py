@@ -49,13 +49,13 @@ LOCAL = Local()
 
 
 def side_by_side(calls: Sequence[Callable[[], Result]], workers: int) -> Iterator[Result]:
-    """Call functions, `workers` at a time, and yield their results in order.
+    """Call functions, `workers` at a time, and yield their results in order; with several, each has one thread.
 
     If one fails, or the caller stops iterating, the others stop at their next `check_stop`.
     """
     held: dict[int, Result] = {}
     following = 0
-    with closing(LOCAL.results([Job(_call, (call,)) for call in calls], at_once=min(workers, len(calls)))) as results:
+    with closing(LOCAL.results([Job(_call, (call,)) for call in calls], at_once=workers)) as results:
         for place, found in results:
             held[place] = found
             while following in held:

@@ -48,9 +48,12 @@ def draw_partners(noise: Noise, count: Tensor, picks: int) -> Tensor:
 
 
 def draw_positions(noise: Noise, count: Tensor, draws: int) -> Tensor:
-    """Draw positions 0 .. count - 1 with replacement: int64 `[trials, draws]` for count int64 `[trials or 1]`."""
+    """Draw positions 0 .. count - 1 with replacement: int64 `[trials, draws]` for count int64 `[trials or 1]`.
+
+    Where count is 0 they are 0.
+    """
     # 63 bits: for any count that fits a graph, the remainder is as good as uniform.
-    return noise.words(draws).bitwise_and(torch.iinfo(torch.int64).max) % count[:, None]
+    return noise.words(draws).bitwise_and(torch.iinfo(torch.int64).max) % count.clamp_min(1)[:, None]
 
 
 def mix(first: Tensor, second: Tensor, lam: Tensor) -> Tensor:

@@ -228,8 +228,8 @@ class Batch:
             # From 0 to 1 like the other scores, and every epoch is better than the one before.
             return ((self._epoch + 1) / self._config.epochs).expand_as(val), val, test, losses
         if self._config.select_by == "loss":
-            # From 0 to 1 like the other scores: the geometric mean of the labels' probabilities.
-            return (-losses[1]).exp(), val, test, losses
+            # From 0 to 1 like the other scores: the geometric mean of the probabilities of the labels; 0 if it is NaN.
+            return (-losses[1]).exp().nan_to_num(0.0), val, test, losses
         nodes = self._task.val
         return f1(nodes.of(logits).argmax(dim=2), nodes.labels, logits.shape[2]).nanmean(dim=1), val, test, losses
 

@@ -27,7 +27,7 @@ class Division:
 
     Attributes:
         batches: the trials of each batch.
-        threads: how many batches train side by side in this process.
+        threads: how many batches train side by side in this process, with one thread each; 1 gives all to one batch.
         team: the processes that train each batch together; None if a process trains a batch by itself.
         apart: the processes that divide the batches among them; None if this process trains them all.
         checkpoints: where batches of this process keep their state; None to keep none.
@@ -62,8 +62,7 @@ class Division:
             size = max(1, min(size, -(-len(todo) // team.size)))
         batches = divide(todo, size) if checkpoints is None else checkpoints.divide(todo, size)
         if team is None:
-            threads = torch.get_num_threads() if task.device.type == "cpu" else 1
-            return cls(batches, min(threads, len(batches)), checkpoints=checkpoints)
+            return cls(batches, threads_of(batches, config, task.device), checkpoints=checkpoints)
         if task.parts is not None:
             check_parts(config, team.size)
         team.device = task.device
@@ -109,6 +108,16 @@ class Division:
 
 # What a process does with batches that are its own.
 ALONE = Division([])
+
+
+def threads_of(batches: Sequence[Sequence[int]], config: Config, device: torch.device | str) -> int:
+    """Return how many batches train side by side, with one thread each; 1 for a batch that has all threads.
+
+    A batch with several threads is rounded in another way. So the last batch of a run that was killed has one thread,
+    as it had beside the others; only a batch of all trials has more.
+    """
+    parts = any(len(trials) < config.trials for trials in batches)
+    return torch.get_num_threads() if parts and torch.device(device).type == "cpu" else 1
 
 
 def for_team(config: Config) -> Config:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-import torch
-
 from graphmix.data import Graph, Split
 from graphmix.executors import Executor, Job
 from graphmix.executors.executor import Tell, say_nothing
 from graphmix.models import Backbone
 from graphmix.training.config import Config
 from graphmix.training.devices import choose_device, trials_at_once
+from graphmix.training.division import threads_of
 from graphmix.training.loop import Fit, Progress, Watch, fit_batches
 from graphmix.training.task import Task
 
@@ -50,7 +49,7 @@ def fit_elsewhere(
     size = chunk or executor.result(_batch_size, task, config, model, device=device)
     todo = [trial for trial in range(config.trials) if trial not in skip]
     batches = [todo[start : start + size] for start in range(0, len(todo), size)]
-    at_once = min(torch.get_num_threads() if device == "cpu" else 1, len(batches))
+    at_once = threads_of(batches, config, device)
     jobs = (
         Job(_fit_trials, (task, config, model, batch, len(todo)), _name(batch), device, watch or say_nothing)
         for batch in batches

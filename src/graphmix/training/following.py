@@ -1,5 +1,6 @@
 """What a process does that follows the leader of its team."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,14 +15,22 @@ from graphmix.training.team import Order, Team, leading
 
 Result = TypeVar("Result")
 
+# The team of this process, once it has joined it.
+_joined: list[Team] = []
+
 
 def together(work: Callable[[], Result]) -> Result | None:
     """Let all processes that torchrun started for a script train what `work` trains.
 
     It runs in the first process alone, which gets its result; the others help, and get None when it is done. Errors in
-    the first process end the others.
+    the first process end the others. A process that torchrun did not start works alone.
     """
-    team = Team.join()
+    if "RANK" not in os.environ:
+        return work()
+    if not _joined:
+        # Once: torch.distributed belongs to the process.
+        _joined.append(Team.join())
+    team = _joined[0]
     if not team.leads:
         Follower(team).follow()
         return None
@@ -29,7 +38,7 @@ def together(work: Callable[[], Result]) -> Result | None:
         with leading(team):
             return work()
     finally:
-        team.order(Order.END)
+        team.dismiss()
 
 
 class Follower:

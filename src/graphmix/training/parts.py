@@ -25,7 +25,8 @@ class Seeds:
     """Draws the nodes whose losses a step computes: by the run's seed and the epoch, the same for all trials.
 
     A step has all labeled nodes if they leave a sixteenth of the batch to others. Otherwise they take turns, as other
-    nodes do, in an order that is drawn anew when all had their turn.
+    nodes do, in a random order. It is drawn anew when fewer are left than a step needs, which have no turn in this
+    round.
 
     Attributes:
         labeled: int64 `[labeled]`, nodes that are labeled in some trial of the run.

@@ -227,7 +227,10 @@ def self_training_loss(
 
 
 def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Tensor) -> Picks:
-    """Choose the unlabeled nodes of this step: all of them, or a fresh subset drawn with replacement."""
+    """Choose the unlabeled nodes of this step: all of them, or a fresh subset drawn with replacement.
+
+    In a trial that has none, those drawn have weight 0.
+    """
     if config.unlabeled == "all":
         return task.unlabeled
     if config.unlabeled == "labeled":
@@ -238,6 +241,7 @@ def draw_unlabeled(task: Task, config: Config, streams: Streams, epoch: int | Te
         weight = torch.full((1, size), 1 / size, device=task.device)
     drawn = draw_positions(streams.at(Purpose.UNLABELED_SUBSET, epoch), task.unlabeled.count, size)
     index = task.unlabeled.index.expand(drawn.shape[0], -1).gather(1, drawn)
+    weight = weight * (task.unlabeled.count > 0)[:, None]
     return Picks(index, count, weight, torch.full_like(drawn, -1), distinct=False)
 
 

@@ -55,6 +55,8 @@ class Team:
     def __init__(self, store: Any, rank: int, size: int):
         self._store, self.rank, self.size = store, rank, size
         self.device = torch.device("cpu")
+        # Whether the others are in the middle of something that they cannot end without this process.
+        self._awaited = False
 
     @classmethod
     def join(cls) -> "Team":
@@ -95,17 +97,31 @@ class Team:
         flat = torch.cat([each.flatten() for each in tensors])
         with _others_alive():
             dist.all_reduce(flat)
+        self._awaited = False
         for each, total in zip(tensors, flat.split([each.numel() for each in tensors]), strict=True):
             each.copy_(total.view_as(each))
 
     def order(self, what: Order, content: Any = None) -> None:
         """Give an order to the others, with anything that `packing` takes."""
         packed, tensors = (b"", []) if content is None else pack(content)
+        self._awaited = True
         with _others_alive():
             dist.broadcast(torch.tensor([what, len(packed), self.device.type == "cuda"]), 0)
             for each in [_as_bytes(packed), *tensors] if packed else []:
                 for piece in _pieces(each.cpu()):
                     dist.broadcast(piece, 0)
+        self._awaited = what in (Order.STEP, Order.WORK)
+
+    def dismiss(self) -> None:
+        """Let the others end.
+
+        If this process has failed where they wait for something else than an order, an order would never reach them,
+        and both sides would wait for ever. Then it leaves, which they notice.
+        """
+        if self._awaited:
+            dist.destroy_process_group()
+        else:
+            self.order(Order.END)
 
     def receive(self) -> tuple[Order, Any]:
         """Wait for an order; its tensors are on the device of this process."""
@@ -137,6 +153,7 @@ class Team:
             # The others still answer, and then wait for the next order.
             answers = [error]
         answers += [self._from(rank) for rank in range(1, self.size)]
+        self._awaited = False
         for each in answers:
             if isinstance(each, GraphMixError):
                 raise each

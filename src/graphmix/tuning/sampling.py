@@ -59,7 +59,9 @@ def _ask(trial: "optuna.Trial", name: str, values: Dimension) -> Any:
         return trial.suggest_int(name, int(values.low), int(values.high), step=step, log=values.log)
     found = trial.suggest_float(name, values.low, values.high, step=values.step, log=values.log)
     # 0.1 + 0.2 is not quite 0.3, and more digits than three mean nothing.
-    return round(found, 10) if values.step is not None else float(f"{found:.3g}")
+    if values.step is not None:
+        return round(found, 10)
+    return min(max(float(f"{found:.3g}"), values.low), values.high)
 
 
 def usual_sampler(seed: int) -> "optuna.samplers.BaseSampler":

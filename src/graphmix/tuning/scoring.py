@@ -101,7 +101,7 @@ def score(
 
 
 def _percent(shares: Tensor) -> tuple[float, ...]:
-    # A trial whose loss was never finite has no best epoch: its score is below 0, or not a number.
+    # Before a trial's first best epoch its score is below 0.
     return tuple(round(100 * share, 4) if share > 0 else 0.0 for share in shares.double().tolist())
 
 

@@ -220,7 +220,7 @@ class Search:
         held = self._study.checked(key)
         if held is None:
             scores = dict(self._computed([self._fresh(each, trials) for each in (best.settings, usual)]))
-            values = [each.values if isinstance(each, Score) else () for each in (scores[0], scores[1])]
+            values = [_values(scores[place]) for place in range(2)]
             if not all(values):
                 return None
             held = {"best": list(values[0]), "usual": list(values[1])}
@@ -236,6 +236,15 @@ class Search:
             split = make_split(REDRAWN, graph, range(seed, seed + trials), public=split)
         shared = self._executor.share(_together, graph, split)
         return self._job(shared, config, (), self._watch.begins(settings, config, 0, 2))
+
+
+def _values(found: Score | Exception) -> tuple[float, ...]:
+    """Return the scores of trials, none if there was no time; raise any other error."""
+    if isinstance(found, OutOfTimeError):
+        return ()
+    if isinstance(found, Exception):
+        raise found
+    return found.values
 
 
 def _together(*values: Any) -> tuple[Any, ...]:

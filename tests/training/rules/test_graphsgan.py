@@ -5,7 +5,18 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from graphmix import Config, ConfigError, Graph, Streams, Task, build_model, build_optimizer, step_loss, synthetic
+from graphmix import (
+    Config,
+    ConfigError,
+    DataError,
+    Graph,
+    Streams,
+    Task,
+    build_model,
+    build_optimizer,
+    step_loss,
+    synthetic,
+)
 from graphmix.models.sgan import EMBEDDING, SGAN, elu, inputs
 from graphmix.streams import Purpose
 from graphmix.training.rules import graphsgan
@@ -121,3 +132,11 @@ def test_its_network_is_its_own():
     for choices in ({"method": "graphsgan", "backbone": "gat"}, {"method": "graphmix", "backbone": "sgan"}):
         with pytest.raises(ConfigError, match="graphsgan trains a network of its own"):
             Config(**choices)
+
+
+def test_a_graph_without_unlabeled_nodes_is_refused():
+    _, _, task, config, streams = setup()
+    none = torch.zeros(1, task.graph.num_nodes, dtype=torch.bool)
+    whole = Task.of_masks(task.graph, config, "cpu", train=~none, val=none, test=none)
+    with pytest.raises(DataError, match="unlabeled nodes"):
+        GraphSGAN(build_model(whole, config, streams), whole, config, streams)

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from graphmix.errors import DataError
 from graphmix.method import draw_positions, log_softmax, softmax
 from graphmix.models import Backbone
 from graphmix.models.activations import elu
@@ -36,6 +37,8 @@ class GraphSGAN(Rule):
 
     def __init__(self, model: Backbone, task: Task, config: Config, streams: Streams):
         super().__init__(model, task, config, streams)
+        if not bool((task.unlabeled.count > 0).all()):
+            raise DataError("graphsgan learns from unlabeled nodes, and there are none; choose another `method`")
         self._inputs = task.graph.derived(inputs)
         self.generator = Generator(streams.copies(0, 1), config.hidden, self._inputs.shape[1])
         self._optimizers = [_adam(each, config) for each in (list(model.parameters()), self.generator.parameters())]

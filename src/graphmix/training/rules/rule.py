@@ -29,8 +29,8 @@ class Rule(abc.ABC):
         config: the hyperparameters.
         streams: the trials' random streams.
         forgets: phases that begin anew: epochs before them are no longer candidates for the best one.
-        kept: the weights at the best epochs so far, name to tensor, which the batch updates in place; empty if nobody
-            evaluates.
+        kept: the weights at the best epochs so far, name to tensor, which the batch updates in place; the initial ones
+            if nobody evaluates, and empty outside a batch.
     """
 
     forgets: ClassVar[tuple[int, ...]] = ()
