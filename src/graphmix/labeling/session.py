@@ -101,14 +101,18 @@ class Session:
             raise DataError("there is no such node")
         return self.matter.problem.ids[node]
 
-    def undo(self, key: str = "") -> int | None:
-        """Take the last answer back; return its node, None if there is none."""
+    def undo(self, key: str = "") -> Answer | None:
+        """Take the last answer back, and return it; None if there is none.
+
+        With a key that took an answer back already, nothing more happens, and that answer is returned.
+        """
         with self.guard:
+            if key and key in self.answers.keys:
+                return self.answers.taken.get(key)
             last = self.answers.last
-            if last is None or (key and key in self.answers.keys):
-                return None
-            self._append({"act": UNDO, "of": last.number}, key)
-            return self.number[last.node]
+            if last is not None:
+                self._append({"act": UNDO, "of": last.number}, key)
+            return last
 
     def _append(self, record: dict[str, Any], key: str) -> Answer | None:
         if not isinstance(key, str) or len(key) > LONGEST_KEY:

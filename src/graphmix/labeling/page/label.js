@@ -54,10 +54,10 @@ const mode = () => (page.view === "check" ? "check" : "label");
 let sent = null;
 async function tell(path, said) {
   const what = JSON.stringify([path, said]);
-  if (!sent || sent.what !== what) sent = { what, key: crypto.getRandomValues(new Uint32Array(4)).join("-"), last: page.state.last };
-  const { key, last } = sent, got = await ask(path, { ...said, mode: mode(), key });
+  if (!sent || sent.what !== what) sent = { what, key: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+  const got = await ask(path, { ...said, mode: mode(), key: sent.key });
   sent = null;
-  return { ...got, last };
+  return got;
 }
 
 export function answer(act, label) {
@@ -68,7 +68,7 @@ export function answer(act, label) {
     take(got.state);
     show(got.next);
     const what = { label: `${card.id}: ${label}`, skip: `${card.id}: skipped`, unsure: `${card.id}: not sure` }[act];
-    say(`${what}. Stored.`);
+    say(got.stands ? `${what}. Stored.` : `${card.id}: the answer was taken back in another window. Not stored.`);
   });
 }
 
@@ -76,11 +76,11 @@ export function undo() {
   // One that was sent and not acknowledged may have been done: it is asked for again.
   if (!page.state || !(page.state.last || (sent && sent.what === JSON.stringify(["undo", {}])))) return;
   once(async () => {
-    const got = await tell("undo", {}), last = got.last;
+    const got = await tell("undo", {}), { taken } = got;
     take(got.state);
     if (page.view !== "check") page.view = "label";
     show(got.next);
-    say(last ? `Taken back: ${last.id}${last.label ? `, ${last.label}` : ""}.` : "There is nothing to take back.");
+    say(taken ? `Taken back: ${taken.id}${taken.label ? `, ${taken.label}` : ""}.` : "There is nothing to take back.");
   });
 }
 
