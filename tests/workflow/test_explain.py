@@ -140,10 +140,19 @@ def test_ids_that_are_not_there(made, tmp_path):
     names = {"a": ["x", "x", "y"], "b": [1, 2, 1]}
     assert find_rows(names, [("x", 1), "y, 1"]) == [0, 2]
     assert find_rows(names, ("x", "2")) == [1]
+    assert find_rows(names, ["x", "2"]) == [1]
+    # Two links, as the command gives them, are not the ends of one.
+    assert find_rows(names, ["x,1", "y,1"]) == [0, 2]
+    numbers = {"a": [7, 8], "b": [8, 9]}
+    assert find_rows(numbers, (np.int64(8), np.int64(9))) == [1]
+    assert find_rows({"a": ["x,1", " x"], "b": ["y,2", "y"]}, ("x,1", "y,2")) == [0]
+    assert find_rows({"a": ["x,1", " x"], "b": ["y,2", "y"]}, [(" x", "y")]) == [1]
     with pytest.raises(DataError, match="link between 'x' and '3'"):
         find_rows(names, [("x", 3)])
     with pytest.raises(DataError, match="both its ends"):
         find_rows(names, ["x"])
+    with pytest.raises(DataError, match="both its ends"):
+        find_rows(numbers, 7)
     made.save(tmp_path / "saved")
     assert explain(tmp_path / "saved", "p1").text == made.explain("p1").text
 
