@@ -174,6 +174,19 @@ def test_links_have_two_ends():
     assert each.steps[-1].probability == pytest.approx(each.probability, abs=1e-3)
 
 
+def test_the_last_step_is_the_prediction_where_a_network_pools_nodes_that_no_path_leads_to():
+    rng = np.random.default_rng(0)
+    nodes = pd.DataFrame({"id": range(30), "a": rng.normal(size=30), "b": rng.normal(size=30)})
+    nodes["kind"] = np.where(nodes["a"] > 0, "high", "low").astype(object)
+    nodes.loc[20:, "kind"] = None
+    edges = pd.DataFrame({"source": [0, 0, 0, 4, 5, *range(7, 20)], "target": [1, 2, 3, 5, 6, *range(8, 21)]})
+    options = FitOptions(methods=("supervised",), device="cpu")
+    model = fit_tables(nodes, edges, label="kind", options=options, backbone="unet", epochs=10)
+    for each in explain(model, [1, 4, 25]):
+        assert each.steps[-1].name == "all that is further away"
+        assert each.steps[-1].probability == pytest.approx(each.probability)
+
+
 def test_arrays_have_features_by_number_or_by_name():
     graph, _ = synthetic(nodes=60, classes=2, features=6, labels_per_class=5, seed=1)
     y = graph.y.numpy().copy()
