@@ -10,6 +10,7 @@ import graphmix
 from graphmix import Columns, GraphMixClassifier, explain, fit_tables, synthetic
 from graphmix.errors import DataError
 from graphmix.workflow.explanation import Cell, Explanation, Flip, LabelShare, Neighbour, Step, listed, percent, points
+from graphmix.workflow.explanations import Explanations
 from graphmix.workflow.options import FitOptions
 from graphmix.workflow.reasons import find_rows
 from small_tables import fit_tables as fit_small
@@ -115,6 +116,16 @@ def test_as_a_table_and_as_plain_data(found, tmp_path):
     assert "p1 is predicted as" in found.text
     assert len(found) == 2
     assert found[1].name == "p5"
+
+
+def test_ids_under_a_heading_of_the_table_keep_a_column(found):
+    renamed = Explanations("t", tuple(replace(each, names={"name": each.names["id"]}) for each in found))
+    frame = renamed.to_pandas()
+    assert list(frame.columns) == ["id", "part", "name", "hops", "class", "probability", "effect", "around"]
+    pd.testing.assert_frame_equal(frame, found.to_pandas())
+    ends = Explanations("t", tuple(replace(each, names={"from": 1, "class": each.names["id"]}) for each in found))
+    assert ends.table.keys == ("source", "target")
+    assert set(ends.to_pandas()["target"]) == {"p1", "p5"}
 
 
 def test_predictions_with_a_column_of_reasons(made):
