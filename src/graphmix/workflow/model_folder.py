@@ -1,6 +1,8 @@
 """The folder of a saved model: its files read, and opened for another save."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +74,21 @@ def open_folder(folder: Path) -> None:
     make_folder(folder)
 
 
-def remove_parts(folder: Path, was_there: bool) -> None:
-    """Remove what a save without a description wrote; the folder was empty, or held such files before."""
-    for path in list(folder.iterdir()):
-        if is_part(path.name, NEEDED):
-            path.unlink()
-    if not was_there:
-        folder.rmdir()
+@contextmanager
+def parts_removed_unless_described(folder: Path) -> Iterator[None]:
+    """After an error, Ctrl-C too, remove the parts that were written, unless there is a description.
+
+    Without one they would look like somebody else's to the next save. The folder is locked: another process may be
+    saving there otherwise.
+    """
+    try:
+        yield
+    except BaseException:
+        if not (folder / MODEL).exists():
+            for path in list(folder.iterdir()):
+                if is_part(path.name, NEEDED):
+                    path.unlink()
+        raise
 
 
 def json_bytes(value: Any) -> bytes:
