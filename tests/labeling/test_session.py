@@ -265,6 +265,24 @@ def test_what_is_asked_for_while_it_is_done_is_done_again():
     assert done == [1, 1]
 
 
+def test_an_answer_is_stored_where_no_thread_is_left_to_write_the_table(begun, monkeypatch):
+    each = begun()
+
+    def start(timer):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Timer, "start", start)
+        assert each.answer(1, "label", "DB") is not None
+    assert "can't start new thread" in each.unwritten
+    each.answer(3, "label", "DB")
+    for _ in range(500):
+        if each.unwritten is None:
+            break
+        threading.Event().wait(0.01)
+    assert each.table_path.read_bytes() == each.table()
+
+
 def test_labels_are_counted_as_if_all_were(begun):
     each = begun()
     for node, label in ((0, "DB"), (1, "DB"), (2, "New"), (0, "AI")):

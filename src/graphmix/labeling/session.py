@@ -254,7 +254,11 @@ class Session:
     def write_soon(self) -> None:
         """Write the table in the background, a moment later; the log has every answer until then."""
         if self._written != len(self._log.records):
-            self._behind.soon()
+            try:
+                self._behind.soon()
+            except RuntimeError as error:
+                # The answer is stored, so it must not fail; the next one asks again.
+                self.unwritten = f"the labeled table cannot be written: {error}"
 
     def _write_if_due(self) -> None:
         with self._writing:
