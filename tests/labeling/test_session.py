@@ -149,6 +149,25 @@ def test_rounds_are_ordered_after_every_few_labels(begun, look):
     assert len(orders) == 4
 
 
+def test_answers_that_come_from_an_older_copy_count_from_there(begun, look):
+    """As after "restore the file": the last round knew more answers than there are."""
+    first = begun()
+    first.begin()
+    look(first)
+    for node in (1, 3, 4, 5):
+        first.answer(node, "label", "DB")
+    look(first, stage="thorough", needs=None, answers=4, suspects=[{"node": "p0", "reason": "", "suggested": "DB"}])
+    answers = first.folder / "labels" / "answers.jsonl"
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:1]))
+    second = begun(every=2)
+    assert [ask.node for ask in second.suspects()] == ["p0"]
+    second.answer(0, "label", "AI")
+    assert second.suspects() == []
+    assert second._trainer.orders == []
+    second.answer(3, "label", "DB")
+    assert second._trainer.orders[-1]["answers"] == 3
+
+
 def test_a_failed_round_is_told_and_the_next_may_begin(begun, look):
     each = begun()
     each.begin()

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -60,7 +61,9 @@ class Session:
         problem = matter.problem
         self.number = {name: node for node, name in enumerate(problem.ids)}
         self.cells = Cells(matter.table, matter.rows, {matter.columns.id, matter.label})
-        self.rounds = [read_round(record, self._past.path) for record in self._past.records]
+        rounds = [read_round(record, self._past.path) for record in self._past.records]
+        # The answers may come from a copy that has fewer than the last rounds knew: those that follow are new.
+        self.rounds = [replace(each, answers=min(each.answers, len(self._log.records))) for each in rounds]
         self.view = read_view(self._place, self.rounds, len(problem.ids))
         self.trouble: str | None = None
         self.unwritten: str | None = None
