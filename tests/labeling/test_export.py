@@ -174,6 +174,14 @@ def test_a_parquet_file_is_read_back_with_the_classes_that_were_said(tmp_path, k
     assert read_back(path, made) == [*before[:2], new]
 
 
+def test_a_parquet_column_with_spaces_around_its_name_is_the_same_column(tmp_path):
+    path = tmp_path / "nodes.parquet"
+    parquet.write_table(pa.table({"id": ["a", "b"], " kind ": ["x", None]}), path)
+    made = exported(path, {"b": "y"}, ids=["a", "b"])
+    assert read_back(path, made) == ["x", "y"]
+    assert parquet.read_table(path).column_names == ["id", " kind "]
+
+
 CELLS = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_from('",;\n\t'), max_size=6)
 
 

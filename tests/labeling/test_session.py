@@ -3,6 +3,7 @@
 import json
 import threading
 
+import pandas as pd
 import pytest
 
 from graphmix.errors import DataError, RunError
@@ -16,6 +17,7 @@ from graphmix.labeling.written import read_labeled
 from graphmix.limits import Limits
 from graphmix.tables.nodes import read_nodes
 from graphmix.workflow.columns import Columns
+from graphmix.workflow.nodes import NodeProblem
 from small_tables import rows
 
 
@@ -413,3 +415,10 @@ def test_relabeled_equals_a_fit_of_the_labeled_table(begun):
     assert (ours.graph.y == again.graph.y).all()
     assert ours.graph.x.shape == again.graph.x.shape
     assert begin.read_matter(each.folder, each.matter.begun, Limits()).problem.ids == again.ids
+
+
+def test_dates_are_no_classes_here_either():
+    nodes = pd.DataFrame({"id": [1, 2], "size": [1.0, 2.0], "seen": pd.to_datetime(["2020-01-01", None])})
+    edges = pd.DataFrame({"source": [1], "target": [2]})
+    with pytest.raises(DataError, match="'seen' holds dates or times"):
+        NodeProblem.read_to_label(nodes, edges, Columns(label="seen"))

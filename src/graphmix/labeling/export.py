@@ -194,15 +194,16 @@ def _parquet(path: Path, columns: Columns, ids: list[str], labels: Labels) -> by
     assert columns.label is not None  # the problem has been read
     if table.num_rows != len(ids):
         raise DataError(f"{path} has {table.num_rows:,} rows, not {len(ids):,}; it was changed since labeling began")
-    if columns.label in table.column_names:
-        at = table.column_names.index(columns.label)
+    # As the reader has them.
+    names = [name.strip() for name in table.column_names]
+    if columns.label in names:
+        at = names.index(columns.label)
         column = table.column(at)
-        old = column.to_pylist()
-        kind = column.type
+        called, old, kind = table.column_names[at], column.to_pylist(), column.type
     else:
-        at, old, kind = table.num_columns, [None] * len(ids), pa.string()
+        at, called, old, kind = table.num_columns, columns.label, [None] * len(ids), pa.string()
     array = _typed([labels.get(node, was) for node, was in zip(ids, old, strict=True)], kind)
-    field = pa.field(columns.label, array.type)
+    field = pa.field(called, array.type)
     made = table.set_column(at, field, array) if at < table.num_columns else table.append_column(field, array)
     if array.type != kind:
         # pandas' own description of the columns no longer holds.
