@@ -15,6 +15,7 @@ from graphmix.labeling.log import AnswerLog
 from graphmix.labeling.round import Ask, Round
 from graphmix.labeling.written import read_labeled
 from graphmix.limits import Limits
+from graphmix.tables.files import checksum
 from graphmix.tables.nodes import read_nodes
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.nodes import NodeProblem
@@ -422,3 +423,11 @@ def test_dates_are_no_classes_here_either():
     edges = pd.DataFrame({"source": [1], "target": [2]})
     with pytest.raises(DataError, match="'seen' holds dates or times"):
         NodeProblem.read_to_label(nodes, edges, Columns(label="seen"))
+
+
+def test_a_table_that_a_fit_noted_is_found_while_it_is_the_same(tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("id\n1\n")
+    for sums, found in (([checksum(nodes), None], nodes), (["other"], None), ([], None), (None, None)):
+        (tmp_path / "config.json").write_text(json.dumps({"files": {"nodes": str(nodes)}, "tables": sums}))
+        assert begin._noted_table(tmp_path) == found

@@ -253,7 +253,7 @@ def _noted_table(folder: Path) -> Path | None:
     name = files.get("nodes") if isinstance(files, Mapping) else None
     if not isinstance(name, str) or not isinstance(sums, list) or not Path(name).is_file():
         return None
-    return Path(name) if checksum(Path(name)) == sums[0] else None
+    return Path(name) if sums[:1] == [checksum(Path(name))] else None
 
 
 def _checked(classes: tuple[str, ...], encoding: str) -> tuple[str, ...]:
