@@ -178,7 +178,7 @@ def _open(folder: Path, asked: _Asked, *, with_model: bool, write: Path | None) 
     for each in (folder, folder / LABELS):
         check_no_links(each)
     with busy("starting"):
-        from graphmix.labeling.begin import read_matter, store, stored
+        from graphmix.labeling.begin import check_labels, read_matter, store, stored
 
     begun, loaded = stored(folder), None
     if begun is not None:
@@ -189,6 +189,7 @@ def _open(folder: Path, asked: _Asked, *, with_model: bool, write: Path | None) 
     with busy("reading the tables"):
         matter = read_matter(folder, begun, asked.limits, loaded)
     if not begun_before:
+        check_labels(matter)
         make_folder(folder / LABELS)
         store(folder, begun)
         if matter.table is None:
