@@ -360,3 +360,18 @@ def test_a_save_that_finds_another_under_way_leaves_its_files(tmp_path, model):
         with pytest.raises(RunError, match="another process is writing"):
             load_model(model).save(folder)
         assert (folder / "weights.safetensors").read_bytes() == b"of the other save"
+
+
+def test_a_report_and_predictions_beside_a_saved_model_do_not_keep_the_next_save_out(tmp_path, model):
+    folder, loaded = tmp_path / "saved", load_model(model)
+    loaded.save(folder)
+    beside = [folder / "report.html", folder / "predictions.csv"]
+    for file in beside:
+        file.write_text("mine")
+    loaded.save(folder)
+    assert [file.read_text() for file in beside] == ["mine", "mine"]
+    for file in beside:
+        (tmp_path / "other").mkdir(exist_ok=True)
+        file.rename(tmp_path / "other" / file.name)
+        with pytest.raises(RunError, match="holds other files"):
+            loaded.save(tmp_path / "other")

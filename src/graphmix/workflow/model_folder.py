@@ -19,6 +19,8 @@ from graphmix.storage.folders import (
     LABELS,
     METRICS,
     MODEL,
+    PAGE,
+    PREDICTIONS,
     check_no_links,
     check_no_other_files,
     make_folder,
@@ -63,12 +65,15 @@ def read_contents(folder: Path, described: dict[str, Any]) -> tuple[dict[str, di
 
 
 def open_folder(folder: Path) -> None:
-    """Make a folder to save into, unless it holds other files than those of a saved model."""
+    """Make a folder to save into, unless it holds other files than those of a saved model.
+
+    A report and predictions that were written beside the model stay as they are.
+    """
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     ours = is_description(folder / MODEL) or is_description(folder / CLASSIFIER)
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
     # Other programs call files so too. They are ours beside a description, or beside the lock of a killed save.
-    allowed = (MODEL, METRICS, *own) if ours else own if LOCK in names else ()
+    allowed = (MODEL, METRICS, PAGE, PREDICTIONS, *own) if ours else own if LOCK in names else ()
     check_no_other_files(folder, (*allowed, LABELS), "folder")
     check_no_links(folder)
     make_folder(folder)
