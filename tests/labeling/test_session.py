@@ -4,6 +4,7 @@ import json
 import threading
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from graphmix.errors import DataError, RunError
@@ -11,12 +12,14 @@ from graphmix.labeling import begin, cards, session
 from graphmix.labeling.answers import Answers
 from graphmix.labeling.asking import to_check, to_label
 from graphmix.labeling.behind import Behind
+from graphmix.labeling.cells import Cells
 from graphmix.labeling.log import AnswerLog
 from graphmix.labeling.round import Ask, Round
 from graphmix.labeling.written import read_labeled
 from graphmix.limits import Limits
 from graphmix.tables.files import checksum
 from graphmix.tables.nodes import read_nodes
+from graphmix.tables.table import Table
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.nodes import NodeProblem
 from small_tables import rows
@@ -431,3 +434,19 @@ def test_a_table_that_a_fit_noted_is_found_while_it_is_the_same(tmp_path):
     for sums, found in (([checksum(nodes), None], nodes), (["other"], None), ([], None), (None, None)):
         (tmp_path / "config.json").write_text(json.dumps({"files": {"nodes": str(nodes)}, "tables": sums}))
         assert begin._noted_table(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (["Anna Karenina", "Emma", "Ulysses"], "name"),
+        (["Анна Каренина", "Идиот", "Нос"], "name"),
+        (["紅樓夢", "西遊記", "水滸傳"], "name"),
+        (["Öä", "Ünü", "Éa"], "name"),
+        (["a1", "b2", "c3"], None),
+        (["1.5", "2", "3"], None),
+    ],
+)
+def test_a_column_of_names_is_found_in_every_script(names, title):
+    columns = {"id": pa.chunked_array([["1", "2", "3"]]), "name": pa.chunked_array([names])}
+    assert Cells(Table("nodes", columns, 3), [0, 1, 2], {"id"}).title == title
