@@ -90,6 +90,14 @@ def test_a_request_that_a_browser_calls_foreign_is_refused(client, site):
     assert client.get("table", headers=link).status_code == 403
 
 
+def test_an_answer_names_its_node(client):
+    for path in ("node", "explain?"):
+        assert client.get(f"api/{path}").status_code == 400
+    answer = client.post("api/answer", {"act": "label", "label": "AI"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "`node` must be a number")
+    assert stored(client) == ""
+
+
 def test_a_table_that_cannot_be_written_is_one_sentence(client, tmp_path):
     (tmp_path / "nodes.csv").unlink()
     assert "put it back" in client.get("table").text

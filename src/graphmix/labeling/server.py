@@ -59,7 +59,7 @@ class Api:
     def get_list(self, asked: dict[str, Any]) -> Any:
         """List nodes."""
         order, which = str(asked.get("order", "unsure")), str(asked.get("which", "unlabeled"))
-        return cards.listed(self.session, order, which, str(asked.get("class", "")), _number(asked, "page"))
+        return cards.listed(self.session, order, which, str(asked.get("class", "")), _number(asked, "page", 0))
 
     def get_map(self, asked: dict[str, Any]) -> Any:
         """Return the map; the first time, begin to draw it."""
@@ -115,8 +115,8 @@ class Api:
         return None if found is None else cards.card(self.session, *found)
 
 
-def _number(asked: dict[str, Any], name: str) -> int:
-    value = asked.get(name, 0)
+def _number(asked: dict[str, Any], name: str, default: int | None = None) -> int:
+    value = asked.get(name, default)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
