@@ -124,7 +124,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         x = self._validated(given.x, reset=True)
         classes, numbers = number_classes(*visible_labels(given, in_order(y, X), x.shape[0]))
         graph = self._build(x, given, numbers, classes)
-        val = given.val if val_mask is None else val_mask
+        val = given.val if val_mask is None else in_order(val_mask, X)
         split = None if val is None else split_by_mask(numbers, val)
         self._take(self._train(graph, split, *row_ids(X, x.shape[0])), classes)
         return self
@@ -204,8 +204,9 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             DataError: there is no label to compare with, or the input is invalid.
         """
         predicted = self.predict(X, edge_index, edge_weight=edge_weight)
-        labels, known = labels_to_score(X, in_order(y, X), len(predicted))
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        (ids,) = self.table_model_.problem.row_names().values()
+        labels, known = labels_to_score(X, in_order(y, X, ids), len(predicted))
+        weight = None if sample_weight is None else np.asarray(in_order(sample_weight, X, ids))[known]
         return float(accuracy_score(labels[known], predicted[known], sample_weight=weight))
 
     def save(self, folder: Path | str) -> None:

@@ -38,8 +38,17 @@ def test_groups_far_apart_stay_apart(layout):
 @LAYOUTS
 @pytest.mark.parametrize(
     "hidden",
-    [np.zeros((5, 3)), np.ones((2, 3)), np.arange(8.0)[:, None], np.eye(4)[[0] * 60 + [1]], 1e300 * np.eye(4)],
-    ids=["zeros", "two", "one column", "copies", "huge"],
+    [
+        np.zeros((5, 3)),
+        np.ones((2, 3)),
+        np.arange(8.0)[:, None],
+        np.eye(4)[[0] * 60 + [1]],
+        1e300 * np.eye(4),
+        # The same states everywhere, exactly and but for rounding.
+        np.tile([0.0, 1.0, 3.0], (40, 1)),
+        np.outer(1 + 1e-15 * np.arange(6), [0.1, 0.7, 3.0]),
+    ],
+    ids=["zeros", "two", "one column", "copies", "huge", "same", "almost the same"],
 )
 def test_degenerate_states_are_laid_out_all_the_same(layout, hidden):
     points = layout(hidden)

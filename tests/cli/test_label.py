@@ -7,15 +7,19 @@ import urllib.error
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import graphmix, refused
+from graphmix import GraphMixClassifier, synthetic
 from graphmix.errors import DataError
-from graphmix.labeling.begin import begin_with_model, own_model, read_matter, store
+from graphmix.labeling.begin import begin_with_model, check_labels, own_model, read_matter, store
 from graphmix.labeling.rounds import look
 from graphmix.labeling.trainer import Trainer
+from graphmix.labeling.written import replayed, written
 from graphmix.limits import Limits
 from graphmix.storage.folders import make_folder
+from graphmix.tables.nodes import read_nodes
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.model import load_model
 from served_page import Served
@@ -138,6 +142,10 @@ def test_killed_in_the_middle_and_reopened_nothing_is_lost(tmp_path, tables):
     assert sum(",AI," in line or ",DB," in line for line in (tmp_path / "now.csv").read_text().splitlines()) == 4
     refused(graphmix("label", "out", "--write", "now.csv", cwd=tmp_path), "--force")
     refused(graphmix("label", "out", "--write", "nodes.csv", "--force", cwd=tmp_path), "nodes.csv")
+    for own in ("answers.jsonl", "session.json"):
+        before = (tmp_path / "out" / "labels" / own).read_bytes()
+        refused(graphmix("label", "out", "--write", f"out/labels/{own}", "--force", cwd=tmp_path), own)
+        assert (tmp_path / "out" / "labels" / own).read_bytes() == before
     code, rest = second.end(signal.SIGINT)
     assert code == 0, rest
     assert "labeled.csv" in rest
@@ -168,3 +176,49 @@ def test_a_model_is_labeled_where_its_fit_read_the_table(tmp_path, monkeypatch):
     lacking = write_nodes(tmp_path / "less.csv", rows()[:30])
     with pytest.raises(DataError, match="lacks node"):
         read_matter(folder, begin_with_model(folder, model, lacking, (), Limits()), Limits())
+
+
+def test_labels_of_a_table_that_the_model_does_not_know_are_refused(tmp_path):
+    nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
+    fit_tables(tmp_path, nodes, edges, methods=("label-propagation",))
+    more = rows()
+    more[3]["topic"] = "AI"
+    write_nodes(nodes, more)
+    refused(
+        graphmix("label", "model", "--nodes", "nodes.csv", "--no-browser", cwd=tmp_path),
+        "nodes.csv line 5",
+        "'p3'",
+        "AI",
+    )
+    assert not (tmp_path / "model" / "labels").exists()
+
+
+def test_a_table_without_the_column_of_labels_is_written_with_all_of_them(tmp_path):
+    nodes, edges = write_nodes(tmp_path / "nodes.csv"), write_edges(tmp_path / "edges.csv")
+    fit_tables(tmp_path, nodes, edges, methods=("label-propagation",))
+    bare = write_nodes(tmp_path / "bare.csv", [{name: row[name] for name in row if name != "topic"} for row in rows()])
+    folder = tmp_path / "model"
+    begun = begin_with_model(folder, load_model(folder), bare, (), Limits())
+    matter = read_matter(folder, begun, Limits())
+    check_labels(matter)
+    answers = replayed(folder, matter, [{"n": 1, "act": "label", "node": "p1", "label": "AI"}])
+    (tmp_path / "made.csv").write_bytes(written(folder, matter, answers.changed(), list(answers.labels().values())))
+    found = read_nodes(tmp_path / "made.csv", id="id", label="topic")
+    assert found.labels == [*matter.problem.labels[:1], "AI", *matter.problem.labels[2:]]
+
+
+def test_a_model_of_arrays_is_labeled_beside_a_table(tmp_path):
+    graph, _ = synthetic(nodes=40, classes=2, labels_per_class=8, seed=1)
+    x = pd.DataFrame(graph.x.to_dense().numpy(), index=[f"v{node}" for node in range(40)])
+    y = np.where(np.arange(40) < 16, graph.y.numpy(), -1)
+    folder = tmp_path / "model"
+    GraphMixClassifier(method="label-propagation", device="cpu").fit(x, y, graph.edge_index).save(folder)
+    # The ids are not in the first column.
+    x.reset_index(names="id").iloc[:, ::-1].to_csv(tmp_path / "nodes.csv", index=False)
+    begun = begin_with_model(folder, load_model(folder), tmp_path / "nodes.csv", (), Limits())
+    matter = read_matter(folder, begun, Limits())
+    answers = replayed(folder, matter, [{"n": 1, "act": "label", "node": "v30", "label": "1"}])
+    labels = list(answers.labels().values())
+    (tmp_path / "made.csv").write_bytes(written(folder, matter, answers.changed(), labels))
+    assert read_nodes(tmp_path / "made.csv", id="id", label="label").labels == labels
+    assert labels[30] == "1"

@@ -47,6 +47,37 @@ def test_labels_in_another_order_belong_to_their_nodes(parts, fitted):
     assert bare.predict_proba() == pytest.approx(fitted.predict_proba())
 
 
+def test_a_mask_and_weights_in_another_order_belong_to_their_nodes(parts, fitted):
+    x, y, edges, _ = parts
+    val = pd.Series(np.arange(60) % 3 == 0, index=x.index)
+    once, again = (classifier().fit(x, y, edges, val_mask=mask) for mask in (val, val[::-1]))
+    assert (again.table_model_.problem.split.val == once.table_model_.problem.split.val).all()
+    weight = pd.Series(np.linspace(0, 1, 60), index=x.index)
+    truth = y.where(np.arange(60) % 2 == 0, 1 - y)
+    expected = fitted.score(x, truth, edges, sample_weight=weight)
+    assert fitted.score(x, truth[::-1], edges, sample_weight=weight[::-1]) == pytest.approx(expected)
+
+
+def test_labels_of_the_nodes_of_the_fit_belong_to_their_nodes(parts, fitted, tmp_path):
+    x, y, _, numbers = parts
+    truth = y.where(np.arange(60) % 2 == 0, 1 - y)
+    fitted.save(tmp_path / "model")
+    for each in (fitted, GraphMixClassifier.load(tmp_path / "model")):
+        assert each.score(y=truth[::-1]) == each.score(y=truth) != each.score(y=truth.to_numpy()[::-1])
+    # Arrays have no ids: labels are taken in their order.
+    bare = classifier().fit(x.to_numpy(), y.to_numpy(), numbers)
+    shuffled = truth.set_axis(np.arange(60)[::-1])
+    assert bare.score(y=shuffled) == bare.score(y=truth.to_numpy())
+
+
+def test_an_index_of_several_levels_names_no_node(parts):
+    x, y, _, numbers = parts
+    index = pd.MultiIndex.from_product([["a", "b"], range(30)])
+    found = classifier().fit(x.set_axis(index), y.set_axis(index)[::-1], numbers)
+    assert found.table_model_.problem.ids[:2] == ["0", "1"]
+    assert found.predict_proba() == pytest.approx(classifier().fit(x, y, numbers).predict_proba())
+
+
 def test_predictions_by_ids(parts, fitted):
     x, _, edges, _ = parts
     for frame in (fitted.predict_frame(), fitted.predict_frame(x, edges)):

@@ -4,9 +4,11 @@ import csv
 import gzip
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from graphmix.errors import DataError
 from graphmix.labeling import export
@@ -66,6 +68,42 @@ def test_a_new_column_is_added_to_every_row(tmp_path):
     assert exported(path, {"2": "a"}, columns).decode() == "# made by hand\nid\tyear\tkind\n1\t1990\t\n2\t1991\ta\n\n"
 
 
+def read_back(path, made, columns=COLUMNS):
+    path.write_bytes(made)
+    return read_nodes(path, id=columns.id, label=columns.label, reading=columns.reading("nodes")).labels
+
+
+def test_a_new_column_takes_the_place_of_one_without_a_name(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text("id,note,,\n1,n,,\n2,m, ,\n,,,\n")
+    made = exported(path, {"2": "a"})
+    assert made.decode() == "id,note,kind,\n1,n,,\n2,m,a,\n,,,\n"
+    assert read_back(path, made) == [None, "a"]
+
+
+def test_a_new_column_has_a_cell_in_blank_rows_too(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text("id,note\n1,n\n2,m\n , \n\n,\n")
+    made = exported(path, {"2": "a"})
+    assert made.decode() == "id,note,kind\n1,n,\n2,m,a\n , ,\n\n,,\n"
+    assert read_back(path, made) == [None, "a"]
+
+
+def test_a_new_column_is_named_where_a_comment_names_the_others(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text("# made by hand\n# id,note\n\n1,n\n2,m\n")
+    made = exported(path, {"2": "a"})
+    assert made.decode() == "# made by hand\n# id,note,kind\n\n1,n,\n2,m,a\n"
+    assert read_back(path, made) == [None, "a"]
+
+
+@pytest.mark.parametrize(("header", "rows"), [("id note kind", ["1 n a", "2 m b"]), ("id note", ["1 n", "2 m"])])
+def test_cells_between_spaces(tmp_path, header, rows):
+    path = tmp_path / "nodes.txt"
+    path.write_text("\n".join([header, *rows, ""]))
+    assert read_back(path, exported(path, {"1": None, "2": "c d"})) == [None, "c d"]
+
+
 def test_short_rows_marks_and_gzip(tmp_path):
     path = tmp_path / "nodes.csv.gz"
     path.write_bytes(gzip.compress("\ufeffid;note;kind\n1;n;\n2;m;b\n".encode()))
@@ -114,6 +152,34 @@ def test_parquet_keeps_its_types_where_it_can(tmp_path, kind, new):
     assert [None if pd.isna(value) else str(value) for value in back["kind"]] == [first, new, None]
     assert back["size"].tolist() == [1.5, 2.5, 3.5]
     assert (back["kind"].dtype.kind in "if") == (kind == "Int64" and new == "2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "new"),
+    [
+        (pa.decimal128(5, 2), "a"),
+        (pa.decimal128(5, 2), "3"),
+        (pa.bool_(), "1"),
+        (pa.int64(), "03"),
+        (pa.float32(), "0.1"),
+        (pa.float64(), "1e3"),
+    ],
+)
+def test_a_parquet_file_is_read_back_with_the_classes_that_were_said(tmp_path, kind, new):
+    path = tmp_path / "nodes.parquet"
+    old = pa.array([1, 0, None]).cast(pa.int8()).cast(kind)
+    parquet.write_table(pa.table({"id": ["a", "b", "c"], "kind": old}), path)
+    before = read_nodes(path, id="id", label="kind").labels
+    made = exported(path, {"c": new}, ids=["a", "b", "c"])
+    assert read_back(path, made) == [*before[:2], new]
+
+
+def test_a_parquet_column_with_spaces_around_its_name_is_the_same_column(tmp_path):
+    path = tmp_path / "nodes.parquet"
+    parquet.write_table(pa.table({"id": ["a", "b"], " kind ": ["x", None]}), path)
+    made = exported(path, {"b": "y"}, ids=["a", "b"])
+    assert read_back(path, made) == ["x", "y"]
+    assert parquet.read_table(path).column_names == ["id", " kind "]
 
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_from('",;\n\t'), max_size=6)

@@ -61,6 +61,18 @@ def test_a_damaged_line_is_named_and_nothing_is_changed(tmp_path, damage):
     assert path.read_bytes() == content
 
 
+def test_a_carriage_return_within_the_log_is_damage_and_not_a_cut_line(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    lines = [json.dumps({"n": n, "act": "skip", "node": "a"}).encode() + b"\n" for n in (1, 2, 3)]
+    content = lines[0] + lines[1].replace(b"skip", b"sk\rp") + lines[2]
+    path.write_bytes(content)
+    with pytest.raises(RunError, match="line 2"):
+        AnswerLog(path)
+    assert path.read_bytes() == content
+    path.write_bytes(b"".join(lines).replace(b"\n", b"\r\n"))
+    assert len(read_log(path)[0]) == 3
+
+
 def test_a_full_disk_leaves_the_log_as_it_was(tmp_path, monkeypatch):
     log = AnswerLog(tmp_path / "answers.jsonl")
     log.append({"act": "skip", "node": "a"})

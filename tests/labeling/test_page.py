@@ -134,6 +134,42 @@ def test_what_is_sent_again_after_a_lost_acknowledgement_counts_once(browser, be
 
 
 @pytest.mark.browser
+def test_an_answer_that_was_not_stored_is_said_until_something_else_is_done(browser, begun, served):
+    each = begun()
+    shown = Page(browser, served(each))
+    page, first = shown.page, shown.node()
+    page.route("**/api/answer", lambda route: route.fulfill(status=500, json={"error": "not stored"}), times=1)
+    page.keyboard.press("1")
+    page.wait_for_selector("#trouble:not([hidden])")
+    page.wait_for_timeout(3500)
+    assert page.text_content("#trouble") == "not stored"
+    page.keyboard.press("1")
+    shown.wait_beyond(first)
+    assert page.is_hidden("#trouble")
+    page.close()
+
+
+@pytest.mark.browser
+def test_an_answer_that_another_window_took_back_is_not_called_stored(browser, begun, served):
+    each = begun()
+    shown = Page(browser, served(each))
+    page, first = shown.page, shown.node()
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/answer", lose, times=1)
+    page.keyboard.press("1")
+    page.wait_for_selector("#trouble:not([hidden])")
+    each.undo(key="the other window's")
+    page.keyboard.press("1")
+    page.wait_for_function("document.querySelector('#said').textContent.includes('taken back in another window')")
+    assert each.answers.of(first) is None
+    page.close()
+
+
+@pytest.mark.browser
 def test_another_page_gets_nothing_and_changes_nothing(browser, begun, served, tmp_path):
     each = begun()
     url = served(each)

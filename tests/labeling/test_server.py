@@ -33,6 +33,25 @@ def test_the_page_its_parts_and_an_answer(client):
     assert client.post("api/undo", {"key": "z"}).json()["next"]["id"] == "p1"
 
 
+def test_what_is_sent_again_is_said_as_it_is(client):
+    """Two windows: what one sent without an acknowledgement the other takes back."""
+    assert client.post("api/answer", LABEL).json()["stands"]
+    assert client.post("api/answer", LABEL).json()["stands"]
+    other = {"node": 3, "act": "label", "label": "ML", "key": "other"}
+    client.post("api/answer", other)
+    # The last answer of all, whoever gave it; asked for again, nothing more is taken back.
+    for _ in range(2):
+        got = client.post("api/undo", {"key": "back"}).json()
+        assert got["taken"] == {"act": "label", "id": "p3", "label": "ML"}
+        assert got["next"]["id"] == "p3"
+        assert got["state"]["last"]["id"] == "p1"
+    assert not client.post("api/answer", other).json()["stands"]
+    assert client.post("api/answer", LABEL).json()["stands"]
+    client.post("api/undo", {"key": "more"})
+    got = client.post("api/undo", {"key": "none"}).json()
+    assert (got["taken"], got["state"]["answers"]) == (None, 0)
+
+
 @pytest.mark.parametrize("path", ["", "api/state", "table", "label.js"])
 @pytest.mark.parametrize("token", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "x/" + TOKEN])
 def test_a_request_without_the_token_is_refused(client, path, token):
@@ -69,6 +88,14 @@ def test_a_request_that_a_browser_calls_foreign_is_refused(client, site):
     assert client.get("", headers=link | {"Sec-Fetch-Dest": "iframe"}).status_code == 403
     assert client.get("api/state", headers=link).status_code == 403
     assert client.get("table", headers=link).status_code == 403
+
+
+def test_an_answer_names_its_node(client):
+    for path in ("node", "explain?"):
+        assert client.get(f"api/{path}").status_code == 400
+    answer = client.post("api/answer", {"act": "label", "label": "AI"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "`node` must be a number")
+    assert stored(client) == ""
 
 
 def test_a_table_that_cannot_be_written_is_one_sentence(client, tmp_path):

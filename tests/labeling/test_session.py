@@ -3,6 +3,8 @@
 import json
 import threading
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from graphmix.errors import DataError, RunError
@@ -10,12 +12,16 @@ from graphmix.labeling import begin, cards, session
 from graphmix.labeling.answers import Answers
 from graphmix.labeling.asking import to_check, to_label
 from graphmix.labeling.behind import Behind
+from graphmix.labeling.cells import Cells
 from graphmix.labeling.log import AnswerLog
 from graphmix.labeling.round import Ask, Round
 from graphmix.labeling.written import read_labeled
 from graphmix.limits import Limits
+from graphmix.tables.files import checksum
 from graphmix.tables.nodes import read_nodes
+from graphmix.tables.table import Table
 from graphmix.workflow.columns import Columns
+from graphmix.workflow.nodes import NodeProblem
 from small_tables import rows
 
 
@@ -78,8 +84,8 @@ def test_answers_are_on_the_disk_and_come_back(begun, look):
     assert second.answers.labels() == first.answers.labels()
     assert [each.queue for each in second.rounds] == [each.queue for each in first.rounds]
     assert (second.view.probabilities == first.view.probabilities).all()
-    assert second.undo() == other
-    assert second.undo() == node
+    assert second.number[second.undo().node] == other
+    assert second.number[second.undo().node] == node
     assert second.undo() is None
     assert second.answers.changed() == {}
 
@@ -89,9 +95,13 @@ def test_an_answer_that_is_sent_twice_counts_once(begun):
     assert each.answer(1, "label", "DB", key="same") is not None
     assert each.answer(1, "label", "DB", key="same") is None
     assert len(each.answers.standing) == 1
-    assert each.undo(key="back") == 1
-    assert each.undo(key="back") is None
-    assert each.answers.standing == []
+    taken = each.undo(key="back")
+    assert each.number[taken.node] == 1
+    # Also by a session that reads it from the disk, and after another answer.
+    again = begun()
+    again.answer(2, "label", "AI", key="other")
+    assert again.undo(key="back") == taken
+    assert [answer.key for answer in again.answers.standing] == ["other"]
 
 
 def test_classes_are_offered_in_the_order_in_which_they_were_named(begun):
@@ -143,6 +153,25 @@ def test_rounds_are_ordered_after_every_few_labels(begun, look):
     assert orders[-1]["stage"] == "thorough"
     look(each, stage="thorough", needs=None, answers=7)
     assert len(orders) == 4
+
+
+def test_answers_that_come_from_an_older_copy_count_from_there(begun, look):
+    """As after "restore the file": the last round knew more answers than there are."""
+    first = begun()
+    first.begin()
+    look(first)
+    for node in (1, 3, 4, 5):
+        first.answer(node, "label", "DB")
+    look(first, stage="thorough", needs=None, answers=4, suspects=[{"node": "p0", "reason": "", "suggested": "DB"}])
+    answers = first.folder / "labels" / "answers.jsonl"
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:1]))
+    second = begun(every=2)
+    assert [ask.node for ask in second.suspects()] == ["p0"]
+    second.answer(0, "label", "AI")
+    assert second.suspects() == []
+    assert second._trainer.orders == []
+    second.answer(3, "label", "DB")
+    assert second._trainer.orders[-1]["answers"] == 3
 
 
 def test_a_failed_round_is_told_and_the_next_may_begin(begun, look):
@@ -261,6 +290,24 @@ def test_what_is_asked_for_while_it_is_done_is_done_again():
     assert done == [1, 1]
 
 
+def test_an_answer_is_stored_where_no_thread_is_left_to_write_the_table(begun, monkeypatch):
+    each = begun()
+
+    def start(timer):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Timer, "start", start)
+        assert each.answer(1, "label", "DB") is not None
+    assert "can't start new thread" in each.unwritten
+    each.answer(3, "label", "DB")
+    for _ in range(500):
+        if each.unwritten is None:
+            break
+        threading.Event().wait(0.01)
+    assert each.table_path.read_bytes() == each.table()
+
+
 def test_labels_are_counted_as_if_all_were(begun):
     each = begun()
     for node, label in ((0, "DB"), (1, "DB"), (2, "New"), (0, "AI")):
@@ -372,3 +419,34 @@ def test_relabeled_equals_a_fit_of_the_labeled_table(begun):
     assert (ours.graph.y == again.graph.y).all()
     assert ours.graph.x.shape == again.graph.x.shape
     assert begin.read_matter(each.folder, each.matter.begun, Limits()).problem.ids == again.ids
+
+
+def test_dates_are_no_classes_here_either():
+    nodes = pd.DataFrame({"id": [1, 2], "size": [1.0, 2.0], "seen": pd.to_datetime(["2020-01-01", None])})
+    edges = pd.DataFrame({"source": [1], "target": [2]})
+    with pytest.raises(DataError, match="'seen' holds dates or times"):
+        NodeProblem.read_to_label(nodes, edges, Columns(label="seen"))
+
+
+def test_a_table_that_a_fit_noted_is_found_while_it_is_the_same(tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("id\n1\n")
+    for sums, found in (([checksum(nodes), None], nodes), (["other"], None), ([], None), (None, None)):
+        (tmp_path / "config.json").write_text(json.dumps({"files": {"nodes": str(nodes)}, "tables": sums}))
+        assert begin._noted_table(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (["Anna Karenina", "Emma", "Ulysses"], "name"),
+        (["Анна Каренина", "Идиот", "Нос"], "name"),
+        (["紅樓夢", "西遊記", "水滸傳"], "name"),
+        (["Öä", "Ünü", "Éa"], "name"),
+        (["a1", "b2", "c3"], None),
+        (["1.5", "2", "3"], None),
+    ],
+)
+def test_a_column_of_names_is_found_in_every_script(names, title):
+    columns = {"id": pa.chunked_array([["1", "2", "3"]]), "name": pa.chunked_array([names])}
+    assert Cells(Table("nodes", columns, 3), [0, 1, 2], {"id"}).title == title

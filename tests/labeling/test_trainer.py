@@ -2,6 +2,7 @@
 
 import io
 import queue
+import subprocess
 import threading
 from pathlib import Path
 
@@ -147,3 +148,12 @@ def test_a_closed_trainer_takes_no_orders_and_an_ended_one_does(make):
         assert process.ended.is_set()
     each.close()
     assert not each.order("map")
+
+
+def test_the_process_imports_nothing_from_the_current_folder(tmp_path):
+    """As the command does not: the folder may come from elsewhere."""
+    (tmp_path / "fractions.py").write_text("open('imported', 'w').close()")
+    command = Trainer(Path("model"), print, scratch=Path("scratch"))._command
+    made = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert "ModuleNotFoundError" not in made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fractions.py"]

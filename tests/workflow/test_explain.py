@@ -10,6 +10,7 @@ import graphmix
 from graphmix import Columns, GraphMixClassifier, explain, fit_tables, synthetic
 from graphmix.errors import DataError
 from graphmix.workflow.explanation import Cell, Explanation, Flip, LabelShare, Neighbour, Step, listed, percent, points
+from graphmix.workflow.explanations import Explanations
 from graphmix.workflow.options import FitOptions
 from graphmix.workflow.reasons import find_rows
 from small_tables import fit_tables as fit_small
@@ -117,6 +118,16 @@ def test_as_a_table_and_as_plain_data(found, tmp_path):
     assert found[1].name == "p5"
 
 
+def test_ids_under_a_heading_of_the_table_keep_a_column(found):
+    renamed = Explanations("t", tuple(replace(each, names={"name": each.names["id"]}) for each in found))
+    frame = renamed.to_pandas()
+    assert list(frame.columns) == ["id", "part", "name", "hops", "class", "probability", "effect", "around"]
+    pd.testing.assert_frame_equal(frame, found.to_pandas())
+    ends = Explanations("t", tuple(replace(each, names={"from": 1, "class": each.names["id"]}) for each in found))
+    assert ends.table.keys == ("source", "target")
+    assert set(ends.to_pandas()["target"]) == {"p1", "p5"}
+
+
 def test_predictions_with_a_column_of_reasons(made):
     counted = []
     new = pd.DataFrame([{**rows()[1], "id": "q"}])
@@ -140,10 +151,19 @@ def test_ids_that_are_not_there(made, tmp_path):
     names = {"a": ["x", "x", "y"], "b": [1, 2, 1]}
     assert find_rows(names, [("x", 1), "y, 1"]) == [0, 2]
     assert find_rows(names, ("x", "2")) == [1]
+    assert find_rows(names, ["x", "2"]) == [1]
+    # Two links, as the command gives them, are not the ends of one.
+    assert find_rows(names, ["x,1", "y,1"]) == [0, 2]
+    numbers = {"a": [7, 8], "b": [8, 9]}
+    assert find_rows(numbers, (np.int64(8), np.int64(9))) == [1]
+    assert find_rows({"a": ["x,1", " x"], "b": ["y,2", "y"]}, ("x,1", "y,2")) == [0]
+    assert find_rows({"a": ["x,1", " x"], "b": ["y,2", "y"]}, [(" x", "y")]) == [1]
     with pytest.raises(DataError, match="link between 'x' and '3'"):
         find_rows(names, [("x", 3)])
     with pytest.raises(DataError, match="both its ends"):
         find_rows(names, ["x"])
+    with pytest.raises(DataError, match="both its ends"):
+        find_rows(numbers, 7)
     made.save(tmp_path / "saved")
     assert explain(tmp_path / "saved", "p1").text == made.explain("p1").text
 
@@ -163,6 +183,19 @@ def test_links_have_two_ends():
     assert {cell.column for cell in each.cells} <= {"amount", "who is at its ends"}
     assert all(" → " in one.name for one in each.neighbours)
     assert each.steps[-1].probability == pytest.approx(each.probability, abs=1e-3)
+
+
+def test_the_last_step_is_the_prediction_where_a_network_pools_nodes_that_no_path_leads_to():
+    rng = np.random.default_rng(0)
+    nodes = pd.DataFrame({"id": range(30), "a": rng.normal(size=30), "b": rng.normal(size=30)})
+    nodes["kind"] = np.where(nodes["a"] > 0, "high", "low").astype(object)
+    nodes.loc[20:, "kind"] = None
+    edges = pd.DataFrame({"source": [0, 0, 0, 4, 5, *range(7, 20)], "target": [1, 2, 3, 5, 6, *range(8, 21)]})
+    options = FitOptions(methods=("supervised",), device="cpu")
+    model = fit_tables(nodes, edges, label="kind", options=options, backbone="unet", epochs=10)
+    for each in explain(model, [1, 4, 25]):
+        assert each.steps[-1].name == "all that is further away"
+        assert each.steps[-1].probability == pytest.approx(each.probability)
 
 
 def test_arrays_have_features_by_number_or_by_name():

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from graphmix.errors import GraphMixError, RunError
 from graphmix.storage.description import OWN, description_checksum
+from graphmix.storage.lock import locked
 from graphmix.training.config import ADDED, Config
 from graphmix.workflow.folder import begin, check_folder
 from graphmix.workflow.model import load_model
@@ -370,3 +371,28 @@ def test_one_fit_at_a_time(tmp_path):
         begin(tmp_path / "m", {}, resume=True),
     ):
         pass
+
+
+def test_a_save_that_finds_another_under_way_leaves_its_files(tmp_path, model):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    with locked(folder):
+        (folder / "weights.safetensors").write_bytes(b"of the other save")
+        with pytest.raises(RunError, match="another process is writing"):
+            load_model(model).save(folder)
+        assert (folder / "weights.safetensors").read_bytes() == b"of the other save"
+
+
+def test_a_report_and_predictions_beside_a_saved_model_do_not_keep_the_next_save_out(tmp_path, model):
+    folder, loaded = tmp_path / "saved", load_model(model)
+    loaded.save(folder)
+    beside = [folder / "report.html", folder / "predictions.csv"]
+    for file in beside:
+        file.write_text("mine")
+    loaded.save(folder)
+    assert [file.read_text() for file in beside] == ["mine", "mine"]
+    for file in beside:
+        (tmp_path / "other").mkdir(exist_ok=True)
+        file.rename(tmp_path / "other" / file.name)
+        with pytest.raises(RunError, match="holds other files"):
+            loaded.save(tmp_path / "other")

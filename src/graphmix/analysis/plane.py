@@ -102,7 +102,8 @@ def _squared_distances(points: Tensor) -> Tensor:
 
 
 def _is_one_place(hidden: Array) -> bool:
-    return len(hidden) < 3 or bool(np.ptp(hidden) == 0)
+    """Whether all nodes have the same states, up to the rounding of float32."""
+    return len(hidden) < 3 or bool(np.ptp(hidden, axis=0).max() <= np.finfo(np.float32).eps * np.abs(hidden).max())
 
 
 def _perplexity(nodes: int) -> float:

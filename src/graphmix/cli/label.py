@@ -143,7 +143,7 @@ def _open(folder: Path, asked: _Asked, *, with_model: bool, write: Path | None) 
     for each in (folder, folder / LABELS):
         check_no_links(each)
     with busy("starting"):
-        from graphmix.labeling.begin import read_matter, store, stored
+        from graphmix.labeling.begin import check_labels, read_matter, store, stored
 
     begun, loaded = stored(folder), None
     if begun is not None:
@@ -154,6 +154,7 @@ def _open(folder: Path, asked: _Asked, *, with_model: bool, write: Path | None) 
     with busy("reading the tables"):
         matter = read_matter(folder, begun, asked.limits, loaded)
     if not begun_before:
+        check_labels(matter)
         make_folder(folder / LABELS)
         store(folder, begun)
         if matter.table is None:
@@ -191,10 +192,16 @@ def _warn(unused: list[str], why: str) -> None:
 
 
 def _write(folder: Path, matter: "Matter", path: Path, force: bool) -> None:
-    from graphmix.labeling.written import read_labeled
+    from graphmix.labeling.begin import OWN_MODEL
+    from graphmix.labeling.written import read_labeled, table_name
+    from graphmix.workflow.places import model_files
 
-    inputs = [None if each is None else Path(each) for each in (matter.begun.nodes, matter.begun.edges)]
-    check_output(path, inputs=inputs, force=force, parameter="write")
+    tables = [None if each is None else Path(each) for each in (matter.begun.nodes, matter.begun.edges)]
+    place = folder / LABELS
+    folders = [each for each in (folder, place, place / OWN_MODEL) if each.is_dir()]
+    # The answers above all.
+    own = [file for each in folders for file in model_files(each) if file != place / table_name(matter)]
+    check_output(path, inputs=[*tables, *own], force=force, parameter="write")
     content, labels = read_labeled(folder, matter)
     from graphmix.storage.files import write_bytes
 

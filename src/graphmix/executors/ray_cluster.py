@@ -119,7 +119,8 @@ def _check_answers(address: str) -> None:
     nobody = f"no Ray cluster answers at {address} (`address`); `ray start --head` starts one"
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PORT_SECONDS).close()
-        asked = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+        # -P: nothing is imported from the current folder.
+        asked = [sys.executable, "-P", "-m", "ray.scripts.scripts", "health-check", "--address", address]
         answer = subprocess.run(asked, capture_output=True, timeout=_ANSWER_SECONDS, check=False)
     except OSError as error:
         raise ConfigError(nobody) from error

@@ -40,6 +40,12 @@ class Answers:
 
     "unsure" takes the label of a node away; "skip" leaves it as it is. Threads that share them need a lock.
 
+    Attributes:
+        given: the labels of the start, by id.
+        standing: the answers.
+        keys: those of all answers, and of what took them back.
+        taken: what was taken back, by the key of what did so.
+
     Example:
         >>> answers = Answers({"a": "x", "b": None})
         >>> answers.replay([{"n": 1, "act": "label", "node": "b", "label": "y"}, {"n": 2, "act": "undo", "of": 1}])
@@ -51,6 +57,7 @@ class Answers:
         self.given = given
         self.standing: list[Answer] = []
         self.keys: set[str] = set()
+        self.taken: dict[str, Answer] = {}
         self._of: dict[str, list[Answer]] = {}
         self._given_counts = Counter(label for label in given.values() if label is not None)
 
@@ -65,12 +72,12 @@ class Answers:
 
     def apply(self, record: Mapping[str, Any]) -> None:
         """Apply one record."""
-        number = record[NUMBER]
-        self.keys.add(str(record.get("key", "")))
+        number, key = record[NUMBER], str(record.get("key", ""))
+        self.keys.add(key)
         if record.get("act") == UNDO:
             if self.last is None or self.last.number != record.get("of"):
                 raise DataError(f"answer {number} takes back answer {record.get('of')!r}, which is not the last")
-            taken = self.standing.pop()
+            taken = self.taken[key] = self.standing.pop()
             self._of[taken.node].pop()
             return
         answer = Answer(
@@ -78,7 +85,7 @@ class Answers:
             str(record.get("act")),
             str(record.get("node")),
             record.get("label") if record.get("act") == LABEL else None,
-            str(record.get("key", "")),
+            key,
         )
         if answer.act not in ACTS or answer.node not in self.given:
             what = f"names node {answer.node!r}, which is not in the table" if answer.act in ACTS else "is unknown"
@@ -92,6 +99,10 @@ class Answers:
     def last(self) -> Answer | None:
         """The last answer that was not taken back."""
         return self.standing[-1] if self.standing else None
+
+    def stands(self, key: str) -> bool:
+        """Whether the answer with a key was given and not taken back since."""
+        return any(each.key == key for each in reversed(self.standing))
 
     def of(self, node: str) -> Answer | None:
         """Return the last answer about a node."""

@@ -15,8 +15,9 @@ from graphmix.results.reader import parse
 from graphmix.storage.files import write_json
 from graphmix.storage.folders import CONFIG, LABELS, check_can_be_made, check_no_links, check_no_other_files
 from graphmix.storage.found import is_model
+from graphmix.tables.cells import as_words
 from graphmix.tables.files import checksum, limited
-from graphmix.tables.nodes import read_nodes
+from graphmix.tables.nodes import check_roles, read_nodes
 from graphmix.tables.table import Table, quoted, shortened
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.features import number_classes
@@ -70,6 +71,7 @@ class Matter:
         model: the model of the start; None if there was none.
         table: the table of nodes; None if it is not at hand.
         rows: the row of the table of each node.
+        id_column: the table's column of ids; None if it is not at hand.
     """
 
     begun: Begun
@@ -77,16 +79,23 @@ class Matter:
     model: TableModel | None
     table: Table | None
     rows: list[int]
+    id_column: str | None = None
 
     @property
     def columns(self) -> Columns:
-        """Which column means what."""
-        return self.problem.columns
+        """Which column means what; a model that was made from arrays knows none by itself."""
+        known = self.problem.columns
+        return replace(known, id=self.id_column or known.id, label=self.label)
 
     @property
     def label(self) -> str:
         """The name of the column of labels."""
-        return self.columns.label or "label"
+        return self.problem.columns.label or "label"
+
+    @property
+    def holds_labels(self) -> bool:
+        """Whether the table has the column of labels; without one it is written with all of them."""
+        return self.table is not None and self.table.has(self.label)
 
 
 def begin_with_model(
@@ -217,12 +226,30 @@ def read_matter(folder: Path, begun: Begun, limit: Limits, model: TableModel | N
         if not begun.classes and not any(problem.labels):
             empty = f"{nodes.name}: column {quoted(columns.label or '')} has no label yet"
             raise DataError(f"{empty}; name the `classes` to choose from")
-    table, rows = (None, []) if nodes is None else _table(nodes, problem, limit)
-    return Matter(begun, problem, model, table, rows)
+    if nodes is None:
+        return Matter(begun, problem, model, None, [])
+    return Matter(begun, problem, model, *_table(nodes, problem, limit))
 
 
-def _table(nodes: Path, problem: Problem, limit: Limits) -> tuple[Table, list[int]]:
-    """Read a table of nodes, and find the row of each node."""
+def check_labels(matter: Matter) -> None:
+    """Raise DataError unless a table of nodes has the labels that the model learned from: others would not be shown."""
+    if not matter.holds_labels:
+        return
+    assert matter.table is not None  # it holds labels
+    table, name = matter.table, matter.label
+    check_roles(table, name)
+    held = as_words(table.column(name)).to_pylist()
+    for row, node, label in zip(matter.rows, matter.problem.ids, matter.problem.labels, strict=True):
+        if held[row] != label:
+            there, here = ("no label" if each is None else f"label {shortened(each)}" for each in (held[row], label))
+            raise DataError(
+                f"{table.where(row)}: node {shortened(node)} has {there} in column {quoted(name)}, but {here} in the "
+                "model; fit on this table first, or give the table of `nodes` that the model was fitted on"
+            )
+
+
+def _table(nodes: Path, problem: Problem, limit: Limits) -> tuple[Table, list[int], str]:
+    """Read a table of nodes, and find the row of each node, and the column of ids."""
     columns = problem.columns
     found = read_nodes(limited(nodes, limit), id=columns.id, reading=columns.reading("nodes"))
     place = {name: row for row, name in enumerate(found.ids)}
@@ -230,7 +257,7 @@ def _table(nodes: Path, problem: Problem, limit: Limits) -> tuple[Table, list[in
     if other is not None or len(place) != len(problem.ids):
         wrong = f"lacks node {shortened(other)}" if other is not None else "has other nodes"
         raise DataError(f"{nodes} {wrong}; give the table of `nodes` that the model was fitted on")
-    return found.table, [place[name] for name in problem.ids]
+    return found.table, [place[name] for name in problem.ids], found.id_column
 
 
 def check_same(path: Path, expected: str | None, folder: Path) -> None:
@@ -253,7 +280,7 @@ def _noted_table(folder: Path) -> Path | None:
     name = files.get("nodes") if isinstance(files, Mapping) else None
     if not isinstance(name, str) or not isinstance(sums, list) or not Path(name).is_file():
         return None
-    return Path(name) if checksum(Path(name)) == sums[0] else None
+    return Path(name) if sums[:1] == [checksum(Path(name))] else None
 
 
 def _checked(classes: tuple[str, ...], encoding: str) -> tuple[str, ...]:

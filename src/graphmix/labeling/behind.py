@@ -18,12 +18,17 @@ class Behind:
         self._waiting: threading.Timer | None = None
 
     def soon(self) -> None:
-        """Ask for it."""
+        """Ask for it.
+
+        Raises:
+            RuntimeError: there is no thread for it; it may be asked for again.
+        """
         with self._guard:
             if self._waiting is None:
-                self._waiting = threading.Timer(self._after, self._call)
-                self._waiting.daemon = True
-                self._waiting.start()
+                waiting = threading.Timer(self._after, self._call)
+                waiting.daemon = True
+                waiting.start()
+                self._waiting = waiting
 
     def cancel(self) -> None:
         """Forget what was asked for, unless it has begun."""

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from graphmix.errors import DataError
-from graphmix.labeling.answers import LABEL, SKIP, UNSURE
+from graphmix.labeling.answers import LABEL, SKIP, UNSURE, Answer
 from graphmix.labeling.round import Ask, Round
 from graphmix.labeling.session import Session
 
@@ -51,7 +51,7 @@ def state(session: Session) -> dict[str, Any]:
         "skipped": acts.count(SKIP),
         "counts": counts,
         "answers": len(answers.standing),
-        "last": None if last is None else {"act": last.act, "id": last.node, "label": last.label},
+        "last": None if last is None else said(last),
         "suspects": len(session.suspects()),
         "target": 100 * begun.target_accuracy,
         "every": session.every,
@@ -61,6 +61,11 @@ def state(session: Session) -> dict[str, Any]:
         "map": session.map is not None,
         "table": session.table_path.name,
     }
+
+
+def said(answer: Answer) -> dict[str, Any]:
+    """Return an answer."""
+    return {"act": answer.act, "id": answer.node, "label": answer.label}
 
 
 def _round(made: Round) -> dict[str, Any]:

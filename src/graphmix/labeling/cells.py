@@ -53,7 +53,7 @@ class Cells:
         column = self._column(name)
         if not is_text(column) or len(column) == column.null_count:
             return False
-        letters = pc.sum(pc.fill_null(pc.match_substring_regex(column, "[[:alpha:]]{2}"), False)).as_py() or 0
+        letters = pc.sum(pc.fill_null(pc.match_substring_regex(column, r"\pL{2}"), False)).as_py() or 0
         filled = len(column) - column.null_count
         return bool(2 * letters > filled and pc.count_distinct(column).as_py() > _DIFFERENT * filled)
 

@@ -15,6 +15,7 @@ from graphmix.errors import DataError
 from graphmix.limits import LARGEST_CELL
 from graphmix.tables.checked_text import CheckedText, is_gzipped
 from graphmix.tables.formats import PARQUET
+from graphmix.tables.ids import id_text
 from graphmix.tables.layout import Layout, find_layout
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.output import OutputTable
@@ -77,24 +78,31 @@ def _rows(text: str, layout: Layout, path: Path, columns: Columns, labels: Label
     names = layout.names
     assert columns.label is not None  # the problem has been read
     at_id = names.index(columns.id) if columns.id in names else 0
-    at_label = names.index(columns.label) if columns.label in names else None
+    is_new = columns.label not in names
+    at_label = len(names) if is_new else names.index(columns.label)
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text)
     first = next((place for place, line in enumerate(lines) if line.strip("\r\n")), 0)
     first += layout.above - layout.has_header
-    yield from lines[:first]
+    above = lines[:first]
+    if is_new and not layout.has_header and columns.reading("nodes").has_header:
+        # The last comment names the columns.
+        named = max(place for place, line in enumerate(above) if line.startswith("#"))
+        above[named] = _with_cell(above[named], layout.separator, columns.label)
+    yield from above
     cells = re.compile(_CELL.format(re.escape(layout.separator)))
     left = set(labels)
     for number, (line, row, raw) in enumerate(_parsed(lines, first, layout.separator, path)):
-        is_header, is_blank = layout.has_header and number == 0, not any(map(str.strip, row))
+        is_header = layout.has_header and number == 0
         node = row[at_id] if len(row) > at_id else ""
-        if at_label is None and not is_blank:
-            label = columns.label if is_header else labels.get(node)
+        label = columns.label if is_header else labels.get(node)
+        if is_new and row and not layout.unnamed:
             yield _with_cell(raw, layout.separator, label or "")
-        elif not is_header and node in labels and at_label is not None:
+        elif is_new if is_header else node in labels:
+            # The first column without a name, which is empty, becomes the new one.
             found = _cells(raw, cells, layout.separator)
             if len(found) != len(row):
                 raise DataError(f"{path} line {line}: its cells cannot be told apart, so no label can be written there")
-            yield _with_label(raw, found, at_label, layout.separator, labels[node] or "")
+            yield _with_label(raw, found, at_label, layout.separator, label or "")
         else:
             yield raw
         left.discard(node)
@@ -153,6 +161,8 @@ def _with_label(raw: str, cells: list[tuple[int, int]], at: int, separator: str,
 
 
 def _quoted(cell: str, separator: str) -> str:
+    if separator == " " and not cell:
+        return '""'  # several spaces would not part cells
     row = io.StringIO()
     csv.writer(row, delimiter=separator, lineterminator="").writerow([cell, ""])
     return row.getvalue()[: -len(separator)]
@@ -184,15 +194,16 @@ def _parquet(path: Path, columns: Columns, ids: list[str], labels: Labels) -> by
     assert columns.label is not None  # the problem has been read
     if table.num_rows != len(ids):
         raise DataError(f"{path} has {table.num_rows:,} rows, not {len(ids):,}; it was changed since labeling began")
-    if columns.label in table.column_names:
-        at = table.column_names.index(columns.label)
+    # As the reader has them.
+    names = [name.strip() for name in table.column_names]
+    if columns.label in names:
+        at = names.index(columns.label)
         column = table.column(at)
-        old = column.to_pylist()
-        kind = column.type
+        called, old, kind = table.column_names[at], column.to_pylist(), column.type
     else:
-        at, old, kind = table.num_columns, [None] * len(ids), pa.string()
+        at, called, old, kind = table.num_columns, columns.label, [None] * len(ids), pa.string()
     array = _typed([labels.get(node, was) for node, was in zip(ids, old, strict=True)], kind)
-    field = pa.field(columns.label, array.type)
+    field = pa.field(called, array.type)
     made = table.set_column(at, field, array) if at < table.num_columns else table.append_column(field, array)
     if array.type != kind:
         # pandas' own description of the columns no longer holds.
@@ -203,7 +214,7 @@ def _parquet(path: Path, columns: Columns, ids: list[str], labels: Labels) -> by
 
 
 def _typed(values: list[Any], kind: Any) -> Any:
-    """Return labels as an array of the column's type; as text if a new one is no value of that type."""
+    """Return labels as an array of the column's type; as text if one would not be read from that type as it is."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -211,16 +222,16 @@ def _typed(values: list[Any], kind: Any) -> Any:
         return pa.array([None if value is None else str(value) for value in values]).dictionary_encode()
     if types.is_string(kind) or types.is_large_string(kind):
         return pa.array([None if value is None else str(value) for value in values], kind)
+    named = [None if value is None else _text(value) for value in values]
+    texts = pa.array(named, pa.string())
     try:
-        texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
-        return texts.cast(kind)
+        made = texts.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return texts
+    read = [None if value is None else _text(value) for value in made.to_pylist()]
+    return made if read == named else texts
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    """Return a label as the page shows it."""
+    return str(value).lower() if isinstance(value, bool) else id_text(value)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,14 @@ def read_log(path: Path) -> tuple[list[dict[str, Any]], int, bool]:
     content = _content(path)
     records: list[dict[str, Any]] = []
     size = 0
-    for line in content.splitlines(keepends=True):
+    # Not splitlines: a carriage return inside a line is damage, and what follows it is not cut off.
+    for line in re.findall(rb"[^\n]*\n|[^\n]+", content):
         if not line.endswith(b"\n"):
             return records, size, True
         record = _parse(line)
         if record is None or record.get(NUMBER) != len(records) + 1:
             wrong = f"line {len(records) + 1} is not the answer that was written there"
-            raise RunError(f"{path} is damaged: {wrong}; restore the file, or move it away to begin anew")
+            raise RunError(f"{path} is damaged: {wrong}; restore the file, or move {path.parent} away to begin anew")
         records.append(record)
         size += len(line)
     return records, size, False

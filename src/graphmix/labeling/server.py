@@ -59,7 +59,7 @@ class Api:
     def get_list(self, asked: dict[str, Any]) -> Any:
         """List nodes."""
         order, which = str(asked.get("order", "unsure")), str(asked.get("which", "unlabeled"))
-        return cards.listed(self.session, order, which, str(asked.get("class", "")), _number(asked, "page"))
+        return cards.listed(self.session, order, which, str(asked.get("class", "")), _number(asked, "page", 0))
 
     def get_map(self, asked: dict[str, Any]) -> Any:
         """Return the map; the first time, begin to draw it."""
@@ -74,17 +74,26 @@ class Api:
         return self.explain(self.session.id_of(_number(asked, "node")))
 
     def post_answer(self, asked: dict[str, Any]) -> Any:
-        """Store an answer, and return what is next."""
+        """Store an answer, and return what is next.
+
+        One that is sent again is stored already, unless another window has taken it back meanwhile: then it does not
+        stand.
+        """
         act, key, mode = str(asked.get("act")), asked.get("key", ""), asked.get("mode", MODES[0])
         self.session.answer(_number(asked, "node"), act, asked.get("label"), key)
-        return {"state": self.get_state({}), "next": self._next(mode)}
+        with self.session.guard:
+            stands = not key or self.session.answers.stands(key)
+        return {"state": self.get_state({}), "next": self._next(mode), "stands": stands}
 
     def post_undo(self, asked: dict[str, Any]) -> Any:
-        """Take the last answer back, and return its node."""
-        node = self.session.undo(asked.get("key", ""))
+        """Take the last answer back, also if another window gave it; return it, and its node."""
+        taken = self.session.undo(asked.get("key", ""))
+        if taken is None:
+            return {"state": self.get_state({}), "next": self._next(MODES[0]), "taken": None}
         return {
             "state": self.get_state({}),
-            "next": self._next(MODES[0]) if node is None else cards.card(self.session, node),
+            "next": cards.card(self.session, self.session.number[taken.node]),
+            "taken": cards.said(taken),
         }
 
     def post_retrain(self, asked: dict[str, Any]) -> Any:
@@ -106,8 +115,8 @@ class Api:
         return None if found is None else cards.card(self.session, *found)
 
 
-def _number(asked: dict[str, Any], name: str) -> int:
-    value = asked.get(name, 0)
+def _number(asked: dict[str, Any], name: str, default: int | None = None) -> int:
+    value = asked.get(name, default)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -60,7 +61,9 @@ class Session:
         problem = matter.problem
         self.number = {name: node for node, name in enumerate(problem.ids)}
         self.cells = Cells(matter.table, matter.rows, {matter.columns.id, matter.label})
-        self.rounds = [read_round(record, self._past.path) for record in self._past.records]
+        rounds = [read_round(record, self._past.path) for record in self._past.records]
+        # The answers may come from a copy that has fewer than the last rounds knew: those that follow are new.
+        self.rounds = [replace(each, answers=min(each.answers, len(self._log.records))) for each in rounds]
         self.view = read_view(self._place, self.rounds, len(problem.ids))
         self.trouble: str | None = None
         self.unwritten: str | None = None
@@ -101,14 +104,18 @@ class Session:
             raise DataError("there is no such node")
         return self.matter.problem.ids[node]
 
-    def undo(self, key: str = "") -> int | None:
-        """Take the last answer back; return its node, None if there is none."""
+    def undo(self, key: str = "") -> Answer | None:
+        """Take the last answer back, and return it; None if there is none.
+
+        With a key that took an answer back already, nothing more happens, and that answer is returned.
+        """
         with self.guard:
+            if key and key in self.answers.keys:
+                return self.answers.taken.get(key)
             last = self.answers.last
-            if last is None or (key and key in self.answers.keys):
-                return None
-            self._append({"act": UNDO, "of": last.number}, key)
-            return self.number[last.node]
+            if last is not None:
+                self._append({"act": UNDO, "of": last.number}, key)
+            return last
 
     def _append(self, record: dict[str, Any], key: str) -> Answer | None:
         if not isinstance(key, str) or len(key) > LONGEST_KEY:
@@ -250,7 +257,11 @@ class Session:
     def write_soon(self) -> None:
         """Write the table in the background, a moment later; the log has every answer until then."""
         if self._written != len(self._log.records):
-            self._behind.soon()
+            try:
+                self._behind.soon()
+            except RuntimeError as error:
+                # The answer is stored, so it must not fail; the next one asks again.
+                self.unwritten = f"the labeled table cannot be written: {error}"
 
     def _write_if_due(self) -> None:
         with self._writing:

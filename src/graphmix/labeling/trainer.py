@@ -28,7 +28,8 @@ class Trainer:
     def __init__(
         self, folder: Path, report: Report, *, scratch: Path, device: str = "auto", seconds: float | None = None
     ) -> None:
-        worker = [sys.executable, "-m", "graphmix.labeling.worker"]
+        # Nothing is imported from the current folder: it may come from elsewhere, as the tables do.
+        worker = [sys.executable, "-P", "-m", "graphmix.labeling.worker"]
         self._command = [*worker, str(folder), str(scratch), device, str(seconds or "")]
         self._report = report
         self._process: subprocess.Popen[str] | None = None

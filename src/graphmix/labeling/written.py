@@ -46,7 +46,8 @@ def written(folder: Path, matter: Matter, changed: dict[str, str | None], labels
         return two_columns(heading, ids, matter.label, labels)
     check_same(Path(nodes), matter.begun.nodes_sha256, folder)
     in_order = sorted(range(len(problem.ids)), key=matter.rows.__getitem__)
-    return labeled_table(Path(nodes), matter.columns, [problem.ids[node] for node in in_order], changed)
+    new = changed if matter.holds_labels else dict(zip(problem.ids, labels, strict=True))
+    return labeled_table(Path(nodes), matter.columns, [problem.ids[node] for node in in_order], new)
 
 
 def table_name(matter: Matter) -> str:

@@ -17,6 +17,8 @@ _LINE_BREAK = re.compile(rb"[\r\n]+")
 # Excel reads the separator from such a first line.
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _COMMENT = "#"
+# With spaces as separators.
+_QUOTED_CELL = re.compile(r'(?<!\S)"[^"]*(?:""[^"]*)*"(?!\S)')
 # How many lines must have the same number of cells for spaces to be separators.
 _LINES_COMPARED = 20
 
@@ -137,7 +139,7 @@ def _are_spaced(name: str, lines: list[str]) -> bool:
     """
     # The last line may have been cut.
     compared = [line.strip() for line in lines[: _LINES_COMPARED + 1] if line.strip()]
-    compared = compared[:-1] if len(compared) > 2 else compared
+    compared = [_QUOTED_CELL.sub("x", line) for line in (compared[:-1] if len(compared) > 2 else compared)]
     cells = {len(line.split()) for line in compared}
     if len(cells) != 1 or cells == {1}:
         return False

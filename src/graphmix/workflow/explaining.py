@@ -98,7 +98,7 @@ class Explainer:
         own = [each for each in cells if each[1].own is not None]
         flips = [self._flip(trial, "the graph", neighbours), self._flip(trial, "its row", own)]
         classes = self.mixture.classes
-        if self._reads_edges and int(around.hops.max()) > 2:
+        if self._reads_edges and (int(around.hops.max()) > 2 or (self._pools and len(around) < self.graph.num_nodes)):
             steps.append(Step("all that is further away", None, float(whole[chosen])))
         return Explanation(
             names={heading: values[node] for heading, values in self.names.items()},
@@ -135,6 +135,11 @@ class Explainer:
     @property
     def _reads_edges(self) -> bool:
         return any(each.reach != 0 for each in self.mixture.members)
+
+    @property
+    def _pools(self) -> bool:
+        """Whether a network pools all nodes, also those that no path leads to."""
+        return any(each.reach is None and not each.is_transductive for each in self.mixture.members)
 
     def _size(self, node: int, whole: Floats) -> tuple[int, float]:
         """Return how many nodes to look at, and by how much a prediction from these alone is off."""

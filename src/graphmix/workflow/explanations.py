@@ -1,6 +1,6 @@
 """Explanations: the reasons for several predictions, as a table, as JSON, and for a notebook."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from graphmix.workflow.explanation import Explanation
 from graphmix.workflow.output import OutputTable
 
 _DIGITS = 6
+_HEADINGS = ("part", "name", "hops", "class", "probability", "effect", "around")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,15 @@ class Explanations:
         """All numbers, a line for each: the ids, part, name, hops, class, probability and effect.
 
         The part is step, neighbour, column, word, label or change. Of a label the effect is its share; of a column or
-        word it is that in this row, and `around` that in all rows nearby.
+        word it is that in this row, and `around` that in all rows nearby. Ids in a column that is called like one of
+        these are called `id`, or `source` and `target`.
         """
-        keys = tuple(self.rows[0].names) if self.rows else ()
-        lines = [line for each in self.rows for line in _lines(each)]
-        headings = (*keys, "part", "name", "hops", "class", "probability", "effect", "around")
-        return OutputTable({heading: [line.get(heading) for line in lines] for heading in headings}, keys)
+        own = tuple(self.rows[0].names) if self.rows else ()
+        # Columns of ids that are called like one of these get another name.
+        usual = ("id",) if len(own) == 1 else ("source", "target")
+        keys = usual if set(own) & set(_HEADINGS) else own
+        lines = [line for each in self.rows for line in _lines(each, keys)]
+        return OutputTable({heading: [line.get(heading) for line in lines] for heading in (*keys, *_HEADINGS)}, keys)
 
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`."""
@@ -69,10 +73,10 @@ class Explanations:
         self.table.write(path, escape_formulas=escape_formulas)
 
 
-def _lines(each: Explanation) -> Iterator[dict[str, Any]]:
+def _lines(each: Explanation, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
     def line(part: str, name: str, **values: Any) -> dict[str, Any]:
         rounded = {key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in values.items()}
-        return {**each.names, "part": part, "name": name, **rounded}
+        return {**dict(zip(keys, each.names.values(), strict=True)), "part": part, "name": name, **rounded}
 
     for step in each.steps:
         yield line("step", step.name, hops=step.hops, probability=step.probability, **{"class": each.predicted})

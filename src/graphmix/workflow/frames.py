@@ -1,5 +1,6 @@
 """DataFrames for `GraphMixClassifier`: their index names the nodes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ _USUAL = "id"
 def row_ids(x: Any, rows: int) -> tuple[list[str], dict[str, str]]:
     """Return the ids of the rows of X, and their type by heading: the index of a DataFrame, or else numbers.
 
-    An index that repeats or lacks an id names no row: then they are numbers, too.
+    An index that repeats or lacks an id, or has several levels, names no row: then they are numbers, too.
     """
     return _index_ids(x) or ([str(row) for row in range(rows)], {_USUAL: INTEGER})
 
 
 def _index_ids(x: Any) -> tuple[list[str], dict[str, str]] | None:
-    if not is_frame(x):
+    if not is_frame(x) or x.index.nlevels > 1:
         return None
     texts = _texts(x.index)
     if len(set(texts)) < len(texts) or any(not text.strip() for text in texts) or x.index.hasnans:
@@ -35,12 +36,20 @@ def _index_ids(x: Any) -> tuple[list[str], dict[str, str]] | None:
     return texts, {heading: INTEGER if whole else TEXT}
 
 
-def in_order(y: Any, x: Any) -> Any:
-    """Return labels in the order of the rows of a DataFrame, if they are a Series whose index has the same ids."""
-    if not is_frame(x) or not hasattr(y, "reindex"):
-        return y
-    alike = len(y) == len(x) and y.index.is_unique and x.index.is_unique
-    return y.reindex(x.index) if alike and set(y.index) == set(x.index) else y
+def in_order(values: Any, x: Any, ids: Sequence[Any] = ()) -> Any:
+    """Return labels, a mask or weights in the order of the nodes, if they are a Series whose index has the same ids.
+
+    Args:
+        values: a Series `[nodes]`; any other is returned as it is.
+        x: what has the nodes; the index of a DataFrame has their ids.
+        ids: their ids if x is None; ids that only number the nodes are none.
+    """
+    index = x.index if is_frame(x) else ids if x is None and list(ids) != list(range(len(ids))) else None
+    if index is None or not hasattr(values, "reindex"):
+        return values
+    names = set(index)
+    alike = len(values) == len(index) == len(names) and values.index.is_unique and set(values.index) == names
+    return values.reindex(index) if alike else values
 
 
 def numbered_edges(edges: Any, weights: Any, x: Any) -> tuple[Any, Any]:

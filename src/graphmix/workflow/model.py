@@ -1,5 +1,6 @@
 """TableModel: a trained model with the graph it was trained on. It predicts, advises, and is stored in a folder."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,9 +31,9 @@ from graphmix.workflow.model_folder import (
     describe_folder,
     json_bytes,
     open_folder,
+    parts_removed_unless_described,
     read_contents,
     read_metrics,
-    remove_parts,
 )
 from graphmix.workflow.predictions import Predictions, tabulate
 from graphmix.workflow.problem import Grown, Problem, Source
@@ -182,15 +183,16 @@ class TableModel:
         open_folder(folder)
         try:
             contents, described = self._parts()
-            with locked(folder):
+            with locked(folder), parts_removed_unless_described(folder):
                 write_parts(folder / MODEL, described, contents, obsolete=[folder / METRICS])
                 old_classifier.remove(folder)
                 if metrics is not None:
                     write_json(folder / METRICS, to_json(metrics))
         except BaseException:
-            # Ctrl-C too: files without a description would look like somebody else's to the next save.
-            if not (folder / MODEL).exists():
-                remove_parts(folder, was_there)
+            if not was_there:
+                # Only an empty folder can be removed: another process may be saving there.
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
             raise
 
     def write_into(self, folder: Path) -> None:

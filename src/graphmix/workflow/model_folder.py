@@ -1,6 +1,8 @@
 """The folder of a saved model: its files read, and opened for another save."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from graphmix.storage.folders import (
     LABELS,
     METRICS,
     MODEL,
+    PAGE,
+    PREDICTIONS,
     check_no_links,
     check_no_other_files,
     make_folder,
@@ -61,24 +65,35 @@ def read_contents(folder: Path, described: dict[str, Any]) -> tuple[dict[str, di
 
 
 def open_folder(folder: Path) -> None:
-    """Make a folder to save into, unless it holds other files than those of a saved model."""
+    """Make a folder to save into, unless it holds other files than those of a saved model.
+
+    A report and predictions that were written beside the model stay as they are.
+    """
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     ours = is_description(folder / MODEL) or is_description(folder / CLASSIFIER)
     own = [name for name in names if is_part(name, NEEDED) or old_classifier.owns(name)]
     # Other programs call files so too. They are ours beside a description, or beside the lock of a killed save.
-    allowed = (MODEL, METRICS, *own) if ours else own if LOCK in names else ()
+    allowed = (MODEL, METRICS, PAGE, PREDICTIONS, *own) if ours else own if LOCK in names else ()
     check_no_other_files(folder, (*allowed, LABELS), "folder")
     check_no_links(folder)
     make_folder(folder)
 
 
-def remove_parts(folder: Path, was_there: bool) -> None:
-    """Remove what a save without a description wrote; the folder was empty, or held such files before."""
-    for path in list(folder.iterdir()):
-        if is_part(path.name, NEEDED):
-            path.unlink()
-    if not was_there:
-        folder.rmdir()
+@contextmanager
+def parts_removed_unless_described(folder: Path) -> Iterator[None]:
+    """After an error, Ctrl-C too, remove the parts that were written, unless there is a description.
+
+    Without one they would look like somebody else's to the next save. The folder is locked: another process may be
+    saving there otherwise.
+    """
+    try:
+        yield
+    except BaseException:
+        if not (folder / MODEL).exists():
+            for path in list(folder.iterdir()):
+                if is_part(path.name, NEEDED):
+                    path.unlink()
+        raise
 
 
 def json_bytes(value: Any) -> bytes:

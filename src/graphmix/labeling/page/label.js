@@ -3,7 +3,7 @@ import { charts } from "./charts.js";
 import { drawFind, drawNode, drawProgress, drawWaiting } from "./views.js";
 
 const $ = id => document.getElementById(id);
-const page = { state: null, view: "label", card: null, busy: false, list: { order: "unsure", which: "unlabeled", class: "", page: 0, text: "" } };
+const page = { state: null, view: "label", card: null, busy: false, failed: null, list: { order: "unsure", which: "unlabeled", class: "", page: 0, text: "" } };
 const POLL = 1500;
 
 // What is asked of the server.
@@ -40,8 +40,11 @@ async function once(work) {
   page.busy = true;
   try {
     await work();
+    page.failed = null;
     trouble(page.state && page.state.trouble);
   } catch (error) {
+    // It stays until something else has been done: an answer may not be stored.
+    page.failed = error.message;
     trouble(error.message);
   } finally {
     page.busy = false;
@@ -54,10 +57,10 @@ const mode = () => (page.view === "check" ? "check" : "label");
 let sent = null;
 async function tell(path, said) {
   const what = JSON.stringify([path, said]);
-  if (!sent || sent.what !== what) sent = { what, key: crypto.getRandomValues(new Uint32Array(4)).join("-"), last: page.state.last };
-  const { key, last } = sent, got = await ask(path, { ...said, mode: mode(), key });
+  if (!sent || sent.what !== what) sent = { what, key: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+  const got = await ask(path, { ...said, mode: mode(), key: sent.key });
   sent = null;
-  return { ...got, last };
+  return got;
 }
 
 export function answer(act, label) {
@@ -68,7 +71,7 @@ export function answer(act, label) {
     take(got.state);
     show(got.next);
     const what = { label: `${card.id}: ${label}`, skip: `${card.id}: skipped`, unsure: `${card.id}: not sure` }[act];
-    say(`${what}. Stored.`);
+    say(got.stands ? `${what}. Stored.` : `${card.id}: the answer was taken back in another window. Not stored.`);
   });
 }
 
@@ -76,18 +79,19 @@ export function undo() {
   // One that was sent and not acknowledged may have been done: it is asked for again.
   if (!page.state || !(page.state.last || (sent && sent.what === JSON.stringify(["undo", {}])))) return;
   once(async () => {
-    const got = await tell("undo", {}), last = got.last;
+    const got = await tell("undo", {}), { taken } = got;
     take(got.state);
     if (page.view !== "check") page.view = "label";
     show(got.next);
-    say(last ? `Taken back: ${last.id}${last.label ? `, ${last.label}` : ""}.` : "There is nothing to take back.");
+    say(taken ? `Taken back: ${taken.id}${taken.label ? `, ${taken.label}` : ""}.` : "There is nothing to take back.");
   });
 }
 
 export function open(node) {
   once(async () => {
+    const card = await ask(`node?node=${node}`);
     page.view = "label";
-    show(await ask(`node?node=${node}`), { chosen: true });
+    show(card, { chosen: true });
     scrollTo(0, 0);
   });
 }
@@ -102,9 +106,14 @@ export function list(change) {
 }
 
 async function fetchList() {
-  const { text, ...rest } = page.list;
-  page.found = await ask(text ? `find?${new URLSearchParams({ text })}` : `list?${new URLSearchParams(rest)}`);
-  drawFind(page, $("main"));
+  // What is typed meanwhile is searched for too.
+  let asked;
+  do {
+    asked = JSON.stringify(page.list);
+    const { text, ...rest } = page.list;
+    page.found = await ask(text ? `find?${new URLSearchParams({ text })}` : `list?${new URLSearchParams(rest)}`);
+  } while (asked !== JSON.stringify(page.list));
+  if (page.view === "find") drawFind(page, $("main"));
 }
 
 async function fetchMap() {
@@ -139,15 +148,24 @@ function draw() {
   }
   const main = $("main");
   if (page.view === "progress") drawProgress(page, main);
-  else if (page.view === "find") { if (page.found) drawFind(page, main); }
+  else if (page.view === "find" && page.found) drawFind(page, main);
   else if (page.view === "label" || page.view === "check") (page.card ? drawNode : drawWaiting)(page, main);
+  else main.replaceChildren();
 }
 
+// The view changes with what is shown: keys and buttons are meant for the node that somebody sees.
 function go(view) {
-  page.view = view;
   once(async () => {
-    if (view === "label" || view === "check") show(await ask(`next?mode=${mode()}`));
-    else { draw(); if (view === "find") await fetchList(); if (view === "map") await fetchMap(); }
+    if (view === "label" || view === "check") {
+      const card = await ask(`next?mode=${view}`);
+      page.view = view;
+      show(card);
+    } else {
+      page.view = view;
+      draw();
+      if (view === "find") await fetchList();
+      if (view === "map") await fetchMap();
+    }
     if (view === "find") $("search").focus(); else $("main").focus({ preventScroll: true });
   });
 }
@@ -158,7 +176,7 @@ async function poll() {
     const rounds = before ? before.rounds.length : 0;
     if (!page.busy) {
       take(state);
-      trouble(state.trouble);
+      trouble(page.failed || state.trouble);
       if (state.rounds.length !== rounds) await learned(state.rounds[state.rounds.length - 1]);
       else if (page.view === "map" && !document.querySelector("canvas")) await fetchMap();
       else if (page.view === "progress" && before && before.answers !== state.answers) draw();
