@@ -386,6 +386,7 @@ def test_whatever_a_result_depends_on_is_in_its_key(change):
     [
         ({"method": "deepwalk"}, {"data", "baselines"}),
         ({"method": "graphmix"}, {"data", "training"}),
+        ({"method": "graphsgan"}, {"data", "training", "graphsgan"}),
         ({"method": "graphmix", "measures": ("soft-rank",)}, {"data", "training", "measures"}),
         ({"method": "fcn-mixup", "grid": {"alphas": (1.0,), "gammas": (1.0,)}}, {"data", "training", "bound"}),
     ],

@@ -94,7 +94,8 @@ class Cell:
         if self.baseline:
             return versions_of(("data", "baselines"))
         extra = ("bound",) if self.grid else ("measures",) if self.measures else ()
-        return versions_of(("data", "training", *extra))
+        own = ("graphsgan",) if self.method == "graphsgan" else ()
+        return versions_of(("data", "training", *own, *extra))
 
     @property
     def key(self) -> str:

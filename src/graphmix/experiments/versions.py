@@ -8,6 +8,7 @@ from collections.abc import Iterable
 COMPUTED = {
     "data": 1,  # datasets as they are loaded, splits
     "training": 1,  # trained weights and all that is measured of every run: scores, curves, confusion, calibration
+    "graphsgan": 1,  # what GraphSGAN adds to that: its embedding of the graph, and its game
     "baselines": 1,  # label propagation, DeepWalk and the classics
     "measures": 1,  # soft-rank, t-SNE
     "bound": 1,  # the theorem's terms

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from graphmix.models.activations import elu
@@ -24,6 +25,12 @@ EMBEDDING, INPUT_NOISE, HIDDEN_NOISE = 128, 0.05, 0.5
 _LAYERS = 5
 # What the generator takes, in widths of the first layer: its own layers.
 _GENERATED = 200
+# Matrices of so many rows are taken apart as dense ones.
+_DENSE = 500
+# Shares below this are rounding.
+_ROUNDING = 1e-6
+
+Floats = NDArray[np.float64]
 
 
 class SGAN(Backbone):
@@ -132,9 +139,33 @@ def _embedding(graph: Any) -> Tensor:
         known = np.log(strength.sum() * weights / (strength[row] * strength[col]))
         # Not exactly 0: scipy refuses a matrix of zeros.
         matrix = sp.csr_array((np.maximum(known, 1e-6), (row, col)), shape=(nodes, nodes))
-        # A given start vector: by default scipy draws one from the global generator.
-        left, values, _ = sp.linalg.svds(matrix, k=size, v0=np.linspace(1, 2, nodes), return_singular_vectors="u")
-        rows = left * np.sqrt(values)
-        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        out[:, :size] = rows / np.maximum(np.abs(rows).max(axis=0), 1e-12)
+        values, vectors = _largest(matrix, size)
+        rows = vectors * np.sqrt(np.abs(values))
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        # A node without neighbours has 0, which rounding would give a direction.
+        rows = np.where(lengths > _ROUNDING * lengths.max(), rows, 0.0) / np.maximum(lengths, 1e-12)
+        out[:, : len(values)] = rows / np.maximum(np.abs(rows).max(axis=0), 1e-12)
     return torch.from_numpy(out).float()
+
+
+def _largest(matrix: sp.csr_array, size: int) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of a symmetric matrix that are farthest from 0, and their vectors `[nodes, values]`.
+
+    They are the singular values and vectors but for signs. In each vector the number farthest from 0 is positive, and
+    values that are 0 but for rounding are left out: what is returned is the same on every machine, to rounding.
+    """
+    nodes = matrix.shape[0]
+    if nodes <= _DENSE:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+    else:
+        # A given start vector: by default scipy draws one from the global generator.
+        values, vectors = sp.linalg.eigsh(matrix, k=size, v0=np.linspace(1, 2, nodes))
+    sizes = np.abs(values) / np.abs(values).max()
+    # Of two values that differ in sign alone, as a pair of nodes has them, the positive one comes first.
+    order = np.lexsort((values < 0, -np.round(sizes, 9)))[:size]
+    order = order[sizes[order] > _ROUNDING]
+    values, vectors = values[order], vectors[:, order]
+    far = np.abs(vectors)
+    # The first of those that are equally far but for rounding.
+    first = (far >= (1 - _ROUNDING) * far.max(axis=0)).argmax(axis=0)
+    return values, vectors * np.sign(vectors[first, np.arange(len(values))])

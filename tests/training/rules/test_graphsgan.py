@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch.testing import assert_close
 
@@ -17,7 +18,7 @@ from graphmix import (
     step_loss,
     synthetic,
 )
-from graphmix.models.sgan import EMBEDDING, SGAN, elu, inputs
+from graphmix.models.sgan import EMBEDDING, SGAN, _largest, elu, inputs
 from graphmix.streams import Purpose
 from graphmix.training.rules import graphsgan
 from graphmix.training.rules.graphsgan import GraphSGAN, pull_away
@@ -47,6 +48,34 @@ def test_the_embedding_brings_neighbours_together():
     rows = inputs(graph)[:, 16:]
     cosines = torch.nn.functional.cosine_similarity(rows[:, None], rows[None], dim=2)
     assert cosines[:8, :8].mean() > cosines[:8, 8:].mean() + 0.1
+
+
+@pytest.mark.parametrize("nodes", [80, 700])
+def test_the_embedding_is_the_same_each_time_and_its_signs_are_chosen(nodes):
+    # Thin, so that there are components and single nodes; 700 nodes take the path of large graphs.
+    graph, _ = synthetic(nodes=nodes, degree=1.0, features=20, labels_per_class=3, seed=5)
+    first, again = (inputs(graph)[:, -EMBEDDING:] for _ in range(2))
+    assert_close(first, again)
+    lonely = torch.bincount(graph.edge_index[0], minlength=nodes) == 0
+    assert lonely.any()
+    assert (first[lonely] == 0).all()
+    lengths = first.abs().amax(dim=0)
+    assert_close(lengths[lengths > 0], torch.ones(int((lengths > 0).sum())))
+
+
+def test_the_factors_are_singular_vectors_with_a_positive_largest_number():
+    dense = np.random.default_rng(0).random((30, 30))
+    matrix = sp.csr_array(dense + dense.T - 1)
+    values, vectors = _largest(matrix, 12)
+    assert_close(abs(values), np.linalg.svd(matrix.toarray(), compute_uv=False)[:12])
+    assert_close(matrix @ vectors, vectors * values)
+    assert (vectors[abs(vectors).argmax(axis=0), np.arange(12)] > 0).all()
+
+
+def test_a_pair_of_nodes_has_two_factors():
+    values, vectors = _largest(sp.csr_array(np.array([[0.0, 2, 0], [2, 0, 0], [0, 0, 0]])), 2)
+    assert_close(values, np.array([2.0, -2.0]))
+    assert_close(vectors, np.array([[1, 1], [1, -1], [0, 0]]) / 2**0.5)
 
 
 def test_the_classifier_is_five_layers_with_weight_norm():
