@@ -164,7 +164,7 @@ def test_an_answer_that_another_window_took_back_is_not_called_stored(browser, b
     page.wait_for_selector("#trouble:not([hidden])")
     each.undo(key="the other window's")
     page.keyboard.press("1")
-    page.wait_for_function("document.querySelector('#said').textContent.includes('taken back in another window')")
+    page.wait_for_selector("#said:has-text('taken back in another window')")
     assert each.answers.of(first) is None
     page.close()
 
