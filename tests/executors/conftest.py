@@ -16,7 +16,7 @@ def ray_executor():
 
     with pytest.MonkeyPatch.context() as patch:
         # Workers import the functions of jobs.
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])))
         patch.setitem(ray_cluster.OWN, "num_cpus", 2)
         patch.setitem(ray_cluster.OWN, "object_store_memory", 80 * 2**20)
         with open_executor("ray") as executor:

@@ -140,7 +140,7 @@ def test_numbers_of_another_version_are_computed_anew(tmp_path, monkeypatch):
     assert not {cell["key"] for cell in again["cells"]} & {cell["key"] for cell in first["cells"] if cell["key"]}
     assert {cell["code"] for cell in first["cells"] if cell["run"]} == {"data 1, training 1"}
     assert {cell["code"] for cell in again["cells"] if cell["run"]} == {"data 1, training 2"}
-    assert again["made"]["code"] == "data 1, training 2, baselines 1, measures 1, bound 2"
+    assert again["made"]["code"] == "data 1, training 2, graphsgan 1, baselines 1, measures 1, bound 2"
 
 
 def test_a_record_keeps_cells_of_an_earlier_version_until_they_are_asked_for(tmp_path, monkeypatch):
