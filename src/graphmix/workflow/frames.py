@@ -42,7 +42,7 @@ def in_order(values: Any, x: Any, ids: Sequence[Any] = ()) -> Any:
     Args:
         values: a Series `[nodes]`; any other is returned as it is.
         x: what has the nodes; the index of a DataFrame has their ids.
-        ids: their ids if x is None; ids that only number the nodes are none.
+        ids: their ids if x is None; numbers from 0 on are not taken for ids.
     """
     index = x.index if is_frame(x) else ids if x is None and list(ids) != list(range(len(ids))) else None
     if index is None or not hasattr(values, "reindex"):
