@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec, names
+from graphmix.report.tables import ensembles
 from graphmix.results.record import CellResult, GridPoint, Selection
 from graphmix.results.wording import settings_text, spread, spread_of
 from leaderboard_rows import best_cell
@@ -17,6 +18,11 @@ BEST = 3
 def past_grand() -> str:
     """The recipe beside the methods it is made of."""
     return table("past-grand")
+
+
+def means_of_four() -> str:
+    """Single networks, and the means of four of them."""
+    return table("ensembles")
 
 
 def ablation() -> str:
@@ -40,8 +46,11 @@ def table(name: str) -> str:
 
 
 def number(cell: CellResult) -> str:
-    """A cell's test accuracy and trials."""
-    return NONE if cell.run is None else f"{spread_of(cell.run, 'test_accuracy')} ({cell.run.trials})"
+    """A cell's test accuracy and trials, and that of the means of four."""
+    if cell.run is None:
+        return NONE
+    single = f"{spread_of(cell.run, 'test_accuracy')} ({cell.run.trials})"
+    return " → ".join(filter(None, (single, ensembles(cell))))
 
 
 def origin(cell: CellResult) -> str:
@@ -98,6 +107,7 @@ def judged(point: GridPoint) -> str:
 
 RECIPE_TABLES: dict[str, Callable[[], str]] = {
     "recipe_past_grand": past_grand,
+    "recipe_ensembles": means_of_four,
     "recipe_ablation": ablation,
     "recipe_search": search,
     "grand_search": grand_search,

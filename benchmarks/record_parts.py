@@ -154,6 +154,12 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "GraphMix + GRAND/C*", None),
         ("past-grand", "GCNII", 10),
     ],
+    "ensembles": [
+        ("ensembles", "GraphMix + GRAND", None),
+        ("ensembles", "G*/C*", None),
+        ("ensembles", "APPNP", None),
+        ("ensembles", "", None),
+    ],
     # Very few labels, cheap ones first; every trial has its own split.
     "labels": [
         ("label-rates", "GPR-GNN (self*", None),
@@ -259,6 +265,14 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard-random", "GraphMix + GRAND/C*", 10),
         ("state-of-the-art", "FCN (self*/Pubmed", 30),
         ("state-of-the-art", "GCN (self*/Pubmed", 30),
+    ],
+    # Means of four networks, so 100 trials are 25.
+    "ensembles-cpu": [
+        ("ensembles", "GraphMix + GRAND/C*", 100),
+        ("ensembles", "GraphMix(GCN)/C*", 100),
+        ("ensembles", "GCN (self*/C*", 100),
+        ("ensembles", "APPNP/C*", 100),
+        ("ensembles", "GraphMix + GRAND/Pubmed", 40),
     ],
     "labels-citeseer": [("label-rates", "GPR-GNN (self*/Citeseer*", None)],
     "labels-cpu": [

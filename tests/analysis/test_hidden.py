@@ -14,6 +14,8 @@ from graphmix.analysis import details, embedding, hidden_states, soft_rank
 from graphmix.analysis.details import MOST_EPOCHS, curves
 from graphmix.analysis.hidden import centroid_accuracy, class_soft_ranks, separation
 from graphmix.analysis.plane import SKETCH_POINTS
+from graphmix.data import make_split
+from graphmix.errors import ConfigError
 from graphmix.evaluation.reliability import reliability_diagram
 from graphmix.results.writer import to_json
 
@@ -175,3 +177,22 @@ def test_measures_of_every_trial(trained):
         assert summed.measured["centroid_accuracy"][trial] == pytest.approx(accuracy, abs=1e-4)
         assert summed.measured["train_loss"][trial] == pytest.approx(run.history.train_loss[trial, -1].item(), abs=1e-5)
     assert summed.memory_estimate > 4 * sum(weight[0].numel() for weight in run.weights.values())
+
+
+def test_four_trials_in_turn_predict_with_their_mean():
+    graph, split = synthetic(nodes=150, classes=3, features=40, labels_per_class=5, seed=1)
+    run = fit(graph, split, Config(trials=9, epochs=10), device="cpu")
+    test = split.test[0]
+    means = [run.predict_proba(graph)[4 * group : 4 * group + 4].mean(0)[test] for group in range(2)]
+    right = [100 * (mean.argmax(1) == graph.y[test]).double().mean().item() for mean in means]
+    assert details(run, graph, split, ("ensembles",)).measured == {"ensemble_accuracy": pytest.approx(right, abs=0.01)}
+    few = fit(graph, split, Config(trials=3, epochs=2), device="cpu")
+    assert details(few, graph, split, ("ensembles",)).measured == {"ensemble_accuracy": ()}
+
+
+def test_trials_with_different_splits_are_no_ensemble():
+    graph, _ = synthetic(nodes=150, classes=3, features=40, labels_per_class=5, seed=1)
+    split = make_split("random", graph, range(4), sizes=(30, 30, 60))
+    run = fit(graph, split, Config(trials=4, epochs=2), device="cpu")
+    with pytest.raises(ConfigError, match="one split"):
+        details(run, graph, split, ("ensembles",))

@@ -60,6 +60,7 @@ def test_the_whole_list_is_there():
         "grand-search",
         "recipe-ablation",
         "past-grand",
+        "ensembles",
         "label-rates",
         "few-labels",
     )

@@ -286,3 +286,10 @@ def test_a_run_of_ones_own_keeps_its_numbers(run_folder: Path, make: Any) -> Non
     # It may be of a graph that only has the name of a known one.
     (run_folder / "details.json").write_text(json.dumps(make.details(classes=[str(place) for place in range(7)])))
     assert embedded(render(read(run_folder)))["classes"] == [[f"class {place}" for place in range(7)]]
+
+
+def test_the_means_of_four_networks_are_below_the_single_ones(tmp_path: Path, record: dict[str, Any]) -> None:
+    cell = next(cell for cell in record["cells"] if cell["status"] == "done")
+    cell["details"] = {"classes": ["a", "b"], "measured": {"ensemble_accuracy": [80.0, 82.0, None]}}
+    page = render(read(save(tmp_path / "r.json", record)))
+    assert page.count("means of four: 81.00 ± 1.41 (2)") == 1

@@ -9,13 +9,18 @@ from torch import Tensor
 from graphmix.analysis.hidden import centroid_accuracy, class_soft_ranks, each_hidden, embedding, separation
 from graphmix.analysis.plane import SKETCH_POINTS, sketch
 from graphmix.data import Graph, Split
+from graphmix.errors import ConfigError
 from graphmix.evaluation.reliability import reliability_diagram
+from graphmix.method import accuracy
 from graphmix.results.details import Curve, Curves, Details, Embedding
 from graphmix.results.schema import Shares
 from graphmix.training import Fit
 from graphmix.training.devices import bytes_per_trial
+from graphmix.training.loop import predict_proba
 
 MOST_EPOCHS = 120
+# As many networks as a step of GRAND makes passes.
+ENSEMBLE = 4
 SEPARATIONS = ("separation", "centroid_accuracy")
 _BAND = (0.1, 0.9)
 
@@ -26,8 +31,8 @@ def details(
     """Summarise a fit: curves, confusion, reliability, and the given measures, computed on the device.
 
     These are "soft-rank", "separation" (of test nodes' hidden states), "training" (how well the labels are fitted),
-    "memory" (the engine's estimate), and "embedding" or the faster "sketch": a picture of the hidden states, of fewer
-    nodes.
+    "ensembles" (test accuracy of the mean of four trials), "memory" (the engine's estimate), and "embedding" or the
+    faster "sketch": a picture of the hidden states, of fewer nodes.
     """
     return Details(
         classes=tuple(graph.class_names or map(str, range(graph.num_classes))),
@@ -76,6 +81,8 @@ def _measured(
     found: dict[str, Shares] = {}
     if "training" in measures:
         found["train_loss"] = _finite(fit.history.train_loss[:, -1], 6)
+    if "ensembles" in measures:
+        found["ensemble_accuracy"] = _finite(100 * ensemble_accuracy(fit, graph, split), 2)
     if "separation" not in measures:
         return found
     y, pairs = graph.y.cpu(), []
@@ -84,6 +91,24 @@ def _measured(
         pairs.append([separation(states[test], y[test]), 100 * centroid_accuracy(states, y, train, test)])
     columns = torch.tensor(pairs, dtype=torch.float64).T
     return found | {name: _finite(column, 4) for name, column in zip(SEPARATIONS, columns, strict=True)}
+
+
+def ensemble_accuracy(fit: Fit, graph: Graph, split: Split) -> Tensor:
+    """Test accuracy of the mean probabilities of every `ENSEMBLE` trials in turn; what is left over is not used.
+
+    Returns:
+        `[trials // ENSEMBLE]`.
+
+    Raises:
+        ConfigError: the trials have different splits, so that they cannot be judged together.
+    """
+    if split.num_splits > 1:
+        raise ConfigError("ensembles need one split for all trials")
+    y, test, model = graph.y.cpu(), split.test[0].cpu(), fit.model()
+    groups = torch.arange(len(fit.trials)).split(ENSEMBLE)
+    whole = [group for group in groups if len(group) == ENSEMBLE]
+    means = [predict_proba(model.select(group), fit.config, graph).mean(dim=0)[test] for group in whole]
+    return torch.cat([accuracy(mean[None], y[test][None]) for mean in means]) if means else torch.empty(0)
 
 
 def _band(values: Tensor, digits: int) -> Curve:

@@ -19,7 +19,7 @@ from graphmix.training.paper import READINGS
 from graphmix.tuning.space import NOT_SEARCHED, check_values
 
 CHARTS = ("embedding", "soft-rank", "curves")
-MEASURES = ("embedding", "soft-rank", "separation", "training", "memory")
+MEASURES = ("embedding", "soft-rank", "separation", "training", "ensembles", "memory")
 EACH = "each"
 # The network is what a spec compares.
 _NOT_SEARCHED = (*NOT_SEARCHED, "backbone")
@@ -160,6 +160,7 @@ _ORDER = (
     "grand-search",
     "recipe-ablation",
     "past-grand",
+    "ensembles",
     "label-rates",
     "few-labels",
 )

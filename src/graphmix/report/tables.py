@@ -1,5 +1,6 @@
 """Tables of a report, as plain values for the template."""
 
+from statistics import fmean, stdev
 from typing import Any
 
 from graphmix.report.wording import explain
@@ -71,6 +72,7 @@ def _line(cell: CellResult, metric: str, several: bool) -> dict[str, Any]:
     notes = [(failed_trials(run), True)] if run is not None and run.failed else []
     notes += [(cell.error, cell.status == "failed")] if cell.error else []
     notes += [(_choices(selection), False)] if selection is not None and selection.chosen is not None else []
+    notes += [(f"means of four: {means}", False) for means in [ensembles(cell)] if means]
     difference = None if cell.verdict is None else cell.verdict.difference
     return {
         "reading": cell.reading if several else None,
@@ -82,6 +84,13 @@ def _line(cell: CellResult, metric: str, several: bool) -> dict[str, Any]:
         "tip": explain(cell),
         "notes": notes,
     }
+
+
+def ensembles(cell: CellResult) -> str:
+    """Test accuracy of the means of four trials, and how many there are; empty if there are none."""
+    held = (cell.details.measured if cell.details else None) or {}
+    values = [value for value in held.get("ensemble_accuracy", ()) if value is not None]
+    return f"{spread(fmean(values), stdev(values) if len(values) > 1 else None)} ({len(values)})" if values else ""
 
 
 def chip(word: str) -> dict[str, str]:

@@ -80,7 +80,8 @@ class Details:
         embedding: of the first trial.
         soft_rank: trials by classes.
         measured: one number per trial, by name: the separation of hidden states, the accuracy in percent of the nearest
-            class mean, the training loss at the last epoch.
+            class mean, the training loss at the last epoch; or one number per four trials: the accuracy in percent of
+            their mean.
         memory_estimate: the engine's estimate of the bytes of one trial in training.
     """
 
