@@ -1,6 +1,9 @@
 """Tables of docs/design/0024-recipe.md: for tables.py."""
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec, names
@@ -13,6 +16,8 @@ from results_page import commit_of, read_records
 NONE = "–"
 # How many points of a search are shown.
 BEST = 3
+STUDY = Path(__file__).parent / "results" / "recipe-study-cpu.jsonl"
+WAYS = {"alone": "trained alone", "committee": "a committee"}
 
 
 def past_grand() -> str:
@@ -23,6 +28,24 @@ def past_grand() -> str:
 def means_of_four() -> str:
     """Single networks, and the means of four of them."""
     return table("ensembles")
+
+
+def study() -> str:
+    """What else was tried, by validation nodes."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in STUDY.read_text().splitlines():
+        held = json.loads(line)
+        found.setdefault(f"{WAYS[held['way']]}, {held['variant']}", {})[held["dataset"]] = held
+    lines = ["| | Cora | Citeseer |", "|---|---|---|"]
+    for name, of in found.items():
+        shown = [f"{of[each]['gain']:+.2f} ± {of[each]['gain_error']:.2f}" for each in ("cora", "citeseer")]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
+    start = {each: next(iter(found.values()))[each] for each in ("cora", "citeseer")}
+    began = " and ".join(f"{each['accuracy']:.2f} %" for each in start.values())
+    made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in start.values()))
+    note = f"Points above the first row, which has {began}, and their standard error over {start['cora']['splits']} splits"
+    lines += ["", f"{note}; cpu, 2 cores, {made}. `python benchmarks/recipe_study.py cora`."]
+    return "\n".join(lines) + "\n"
 
 
 def ablation() -> str:
@@ -108,6 +131,7 @@ def judged(point: GridPoint) -> str:
 RECIPE_TABLES: dict[str, Callable[[], str]] = {
     "recipe_past_grand": past_grand,
     "recipe_ensembles": means_of_four,
+    "recipe_study": study,
     "recipe_ablation": ablation,
     "recipe_search": search,
     "grand_search": grand_search,
