@@ -160,7 +160,7 @@ def measure_kills(data: Path, kills: int = KILLS) -> dict[str, Any]:
             stop.start()
             acknowledged += _answer_until_killed(served, len(matter.problem.ids), number, draw)
             stop.join()
-            keys = [record["key"] for record in read_log(folder / LABELS / "answers.jsonl")[0]]
+            keys = [record["key"] for record in read_log(folder / LABELS / "answers.jsonl").records]
             lost += len(set(acknowledged) - set(keys))
             # At most the one answer that was being sent may be there without an acknowledgement.
             extra = max(extra, len(keys) - len(acknowledged) - number - 1)

@@ -147,3 +147,24 @@ def test_a_file_has_the_rights_of_the_umask_which_nobody_sets(tmp_path, monkeypa
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("rights", [0o600, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_rights_and_never_has_more(tmp_path, rights):
+    path, seen = tmp_path / "out.csv", []
+    path.write_text("old")
+    path.chmod(rights)
+
+    def content():
+        seen.extend(stat.S_IMODE(part.stat().st_mode) for part in tmp_path.glob("*.part"))
+        yield b"new"
+
+    (tmp_path / "link.csv").symlink_to(path)
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "link.csv", content())
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == rights
+    assert seen == [rights]

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from graphmix import ConfigError, DataError, Limits
-from graphmix.limits import as_size, check_gzip, gzip_pieces
+from graphmix.limits import as_size, gzip_excess, gzip_pieces, refuse
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,10 @@ def test_a_limit_is_at_least_one_and_given_once():
 )
 def test_sizes_are_for_people(count, text):
     assert as_size(count) == text
+
+
+def check_gzip(path, limit):
+    refuse(str(path), gzip_excess(path, limit))
 
 
 def packed(*members):

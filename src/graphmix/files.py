@@ -110,10 +110,11 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes], like: Path | None = None) -> None:
     """Write a file atomically: nobody ever sees half of it, and a failure or Ctrl-C leaves the old file.
 
-    A link stays a link: the file that it leads to is replaced. The content may come in pieces.
+    A link stays a link: the file that it leads to is replaced. The new file has the rights of the old one, or of `like`
+    if that is what it replaces. The content may come in pieces.
 
     Raises:
         OSError: the file cannot be written, or is a pipe, a device or the like, which is never replaced.
@@ -125,7 +126,7 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     # than a system allows where that of the file is not.
     prefix = f".{path.name[:40]}."
     _remove_abandoned(path.parent, prefix)
-    handle, part = _make_held(path.parent, prefix)
+    handle, part = _make_held(path.parent, prefix, _rights(like or path))
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines([content] if isinstance(content, bytes) else content)
@@ -141,15 +142,30 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _make_held(folder: Path, prefix: str) -> tuple[int, Path]:
-    """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it."""
+def _rights(path: Path) -> int | None:
+    """Who may read and write a file, as bits; None if it does not exist."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o777
+    except FileNotFoundError:
+        return None
+
+
+def _make_held(folder: Path, prefix: str, rights: int | None) -> tuple[int, Path]:
+    """Make a temporary file, locked until it is closed: whoever can lock it knows that nobody writes to it.
+
+    Without `rights` it has the usual ones.
+    """
     while True:
         part = folder / f"{prefix}{os.urandom(8).hex()}{_PART}"
         # Not mkstemp, whose files are private: the system gives this one the usual rights, by the umask.
-        handle = os.open(part, _NEW, 0o666)
+        handle = os.open(part, _NEW, 0o666 if rights is None else rights)
         _lock(handle, wait=True)
         # Another process may have taken it for abandoned before it was locked.
         if os.fstat(handle).st_nlink:
+            if rights is not None and os.name == "posix":
+                # The umask may have taken some away. A file system without rights refuses.
+                with contextlib.suppress(OSError):
+                    os.fchmod(handle, rights)
             return handle, part
         os.close(handle)
 

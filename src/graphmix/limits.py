@@ -7,10 +7,10 @@ name by which a user raises it.
 import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from graphmix.errors import ConfigError, DataError
 
@@ -99,28 +99,58 @@ def as_size(count: int) -> str:
     return f"{count} bytes"
 
 
+class Excess(NamedTuple):
+    """How a file exceeds a limit.
+
+    Attributes:
+        how: what is too large, for example `has 30 columns, and the limit is 20`.
+        name: the limit.
+        value: what the limit must be for the file to be read.
+    """
+
+    how: str
+    name: str
+    value: int | str
+
+
+def refuse(what: str, found: Sequence[Excess]) -> None:
+    """Raise DataError if a file exceeds a limit; the message names all of them, so that they can be raised at once."""
+    if found:
+        raised = " and ".join(f"`limit` {each.name}={each.value}" for each in found)
+        hows, them = "; it ".join(each.how for each in found), "it" if len(found) == 1 else "them"
+        raise DataError(f"{what} {hows}; if that is right, raise {them} with {raised}")
+
+
 def how_to_raise(name: str, value: int | str) -> str:
     """End a message on a limit that was exceeded."""
     return f"if that is right, raise it with `limit` {name}={value}"
 
 
+def too_large(needed: int, on_disk: int, limit: Limits) -> list[Excess]:
+    """Return an excess if something unpacks to more bytes than the limit, and to more than it has on the disk."""
+    if needed <= max(limit.size, on_disk):
+        return []
+    how = f"unpacks to {as_size(needed)}, and the limit is {as_size(limit.size)}"
+    return [Excess(how, "size", _rounded_up(needed))]
+
+
+def too_many(count: int, most: int, name: str) -> list[Excess]:
+    """Return an excess if there are more things than a limit, called `name`, allows."""
+    return [Excess(f"has {count:,} {name}, and the limit is {most:,}", name, count)] if count > most else []
+
+
 def check_unpacked(needed: int, on_disk: int, limit: Limits, what: str) -> None:
     """Raise DataError if something unpacks to more bytes than the limit, and to more than it has on the disk."""
-    if needed > max(limit.size, on_disk):
-        raise DataError(
-            f"{what} unpacks to {as_size(needed)}, and the limit is {as_size(limit.size)}; "
-            f"{how_to_raise('size', _rounded_up(needed))}"
-        )
+    refuse(what, too_large(needed, on_disk, limit))
 
 
 def check_count(count: int, most: int, name: str, what: str) -> None:
     """Raise DataError if there are more things than a limit allows; `what` names the file, `name` the limit."""
-    if count > most:
-        raise DataError(f"{what} has {count:,} {name}, and the limit is {most:,}; {how_to_raise(name, count)}")
+    refuse(what, too_many(count, most, name))
 
 
-def check_gzip(path: Path, limit: Limits) -> None:
-    """Raise DataError if a gzip file unpacks to more bytes than the limit.
+def gzip_excess(path: Path, limit: Limits) -> list[Excess]:
+    """Return an excess if a gzip file unpacks to more bytes than the limit.
 
     It is unpacked piece by piece, but only if it is large enough that it could be too large: what a file says of its
     own size may be false. If its beginning agrees with that size, it is believed. A damaged file passes; whoever reads
@@ -132,18 +162,22 @@ def check_gzip(path: Path, limit: Limits) -> None:
     on_disk = path.stat().st_size
     most = max(limit.size, on_disk)
     if on_disk * DEFLATE_MOST <= most or on_disk < _SMALLEST_GZIP:
-        return
+        return []
     with path.open("rb") as file:
         said, total = _size_said(file), 0
         for piece in gzip_pieces(file):
             total += len(piece)
-            if total > _BEGINNING and total * on_disk > most * file.tell():
-                check_unpacked(said, on_disk, limit, str(path))
+            if total > _BEGINNING and total * on_disk > most * file.tell() and said > most:
+                return too_large(said, on_disk, limit)
             if total > most:
-                raise DataError(
-                    f"{path} unpacks to more than {as_size(limit.size)}, the limit; "
-                    f"{how_to_raise('size', _rounded_up(4 * limit.size))}"
-                )
+                how = f"unpacks to more than {as_size(limit.size)}, the limit"
+                return [Excess(how, "size", _rounded_up(enough(total, file.tell() / on_disk, limit.size)))]
+    return []
+
+
+def enough(count: int, share: float, limit: int) -> int:
+    """Return a limit that suffices for a file, after a share of it already had more than the present limit."""
+    return max(4 * limit, int(count / share * 1.25))
 
 
 def gzip_pieces(file: BinaryIO) -> Iterable[bytes]:

@@ -11,15 +11,15 @@ from torch.testing import assert_close
 
 from graphmix import Config, ConfigError, DataError, Graph, Split, Streams, Task, build_model, make_split, synthetic
 from graphmix.analysis import bound
-from graphmix.analysis.bound import (
+from graphmix.analysis.bound import estimate, searching
+from graphmix.analysis.bound_terms import (
+    DRAWS,
     bounded_loss,
     concentration,
     correlation,
     draw_signs,
-    estimate,
     fcn_parts,
     least,
-    searching,
 )
 from graphmix.method import sharpen
 from graphmix.results.reader import parse
@@ -119,7 +119,7 @@ def test_measuring_takes_no_gradient_and_draws_what_training_did_not():
     parts = fcn_parts(model, task, config, streams)
     assert not parts.requires_grad
     assert torch.equal(parts, fcn_parts(model, task, config, streams))
-    later = fcn_parts(model, task, replace(config, epochs=config.epochs + bound.DRAWS), streams)
+    later = fcn_parts(model, task, replace(config, epochs=config.epochs + DRAWS), streams)
     assert not torch.equal(parts, later)
 
 

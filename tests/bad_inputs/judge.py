@@ -30,8 +30,9 @@ _PYTHON = re.compile(
 _NOTE = re.compile(
     r"graphmix: (with --epochs|no report was written|the loss of )|training |· |! |\[\d+/\d+\]|.*built-in synthetic"
 )
-# A folder that torch makes for itself when its compiler is imported.
-_TORCH = re.compile(r"tmp/torchinductor_\w+")
+# A folder that torch makes for itself when its compiler is imported, and numba's kernels where those beside the package
+# cannot be written.
+_OF_COMPILERS = re.compile(r"tmp/torchinductor_\w+|home/\.cache(/numba(/.*)?)?")
 # Files that nobody asked for.
 _TEMPORARY = re.compile(r"(^|/)(\..*\.part|\.lock|core(\.\d+)?|tmp\w+)$")
 
@@ -103,7 +104,7 @@ def _files(case: Case, ended: Ended, before: Snapshot, after: Snapshot) -> list[
             found.append(Fault(OVERWRITTEN, f"{path!a}: {was} became {after.get(path)}"))
     killed = ended.code is None or ended.code < 0
     for path in sorted(after.keys() - before.keys()):
-        if _TORCH.fullmatch(path) or (ended.code == _INTERNAL_CODE and path.startswith("home/")):
+        if _OF_COMPILERS.fullmatch(path) or (ended.code == _INTERNAL_CODE and path.startswith("home/")):
             continue
         allowed = not refused and (EVERYWHERE in case.writes or _is_under(path, places))
         if not allowed or (_TEMPORARY.search(path) and not killed):

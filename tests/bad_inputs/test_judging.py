@@ -58,6 +58,12 @@ def test_a_command_may_write_its_own_place():
     assert kinds(code=0, after={"work/mine": FILE, "work/out/model.json": FILE}) == []
 
 
+def test_compilers_may_keep_what_they_made():
+    kept = dict.fromkeys(("home/.cache", "home/.cache/numba/a/kernel.nbi", "tmp/torchinductor_root"), FILE)
+    assert kinds(after={"work/mine": FILE, **kept}) == []
+    assert kinds(after={"work/mine": FILE, "home/.cache/other": FILE}) == [judging.LEFTOVER]
+
+
 @pytest.mark.parametrize("number", range(20))
 def test_a_case_is_always_the_same(tmp_path, number):
     made = []

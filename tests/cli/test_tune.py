@@ -69,6 +69,18 @@ def test_the_same_command_computes_nothing_again_and_more_points_go_on(place, fo
     assert "[5/5]" in more.stderr
 
 
+def test_a_search_that_goes_on_on_another_device_says_so(place, found, monkeypatch):
+    assert {point["device"] for point in found["points"]} == {"cpu"}
+    shutil.copytree(place / "found", place / "moved")
+    again = tune(out="moved", cwd=place)
+    assert "computed on" not in again.stderr
+    for module in ("search", "scoring"):
+        monkeypatch.setattr(f"graphmix.tuning.{module}.device_name", lambda device: "cuda (H200)")
+    more = tune("--json", "--points", "5", "--no-report", out="moved", cwd=place)
+    assert "points of this study were computed on cpu" in more.stderr
+    assert [point["device"] for point in json.loads(more.stdout)["points"]] == ["cpu"] * 4 + ["cuda (H200)"]
+
+
 def test_another_search_replaces_nothing(place, found):
     shutil.copytree(place / "found", place / "kept")
     before = (place / "kept" / "tune.json").read_bytes()

@@ -56,6 +56,7 @@ def test_the_word_says_what_the_numbers_say(mean, std, n, paper_mean, paper_std,
         ((66.90, 6.00, 10), Quoted(71.99, 6.46, 10), "undecided"),  # ten trials leave room for eleven points
         ((53.00, 14.0, 2), Quoted(84.00, 0.60, 100), "undecided"),  # two trials tell nothing
         ((84.00, None, 1), Quoted(84.00, 0.60, 100), "undecided"),
+        ((84.00, 0.50, 100), Quoted(84.00, 0.60, 1), "undecided"),
         ((84.00, 0.0, 5), Quoted(84.00, 0.0, 100), "reproduced"),
         ((80.00, 0.0, 5), Quoted(84.00, 0.0, 100), "lower"),
     ],

@@ -104,6 +104,14 @@ def test_cells_between_spaces(tmp_path, header, rows):
     assert read_back(path, exported(path, {"1": None, "2": "c d"})) == [None, "c d"]
 
 
+def test_a_comment_is_not_the_header_of_a_table_that_has_one_column_more(tmp_path):
+    path = tmp_path / "nodes.txt"
+    path.write_text("# made by hand\nid note\np n\nq m\n")
+    made = exported(path, {"q": "a"})
+    assert made.decode() == '# made by hand\nid note kind\np n ""\nq m a\n'
+    assert read_back(path, made) == [None, "a"]
+
+
 def test_short_rows_marks_and_gzip(tmp_path):
     path = tmp_path / "nodes.csv.gz"
     path.write_bytes(gzip.compress("\ufeffid;note;kind\n1;n;\n2;m;b\n".encode()))

@@ -41,14 +41,35 @@ def test_records_come_back_in_order_with_their_numbers(tmp_path):
 def test_a_cut_line_is_removed_wherever_it_was_cut(tmp_path):
     path = tmp_path / "answers.jsonl"
     first, second = (json.dumps({"n": n, "act": "skip", "node": "a"}).encode() + b"\n" for n in (1, 2))
-    for cut in range(1, len(second)):
+    for cut in range(1, len(second) - 1):
         path.write_bytes(first + second[:cut])
         log = AnswerLog(path)
         assert log.dropped
         assert len(log.records) == 1
         log.append({"act": "skip", "node": "b"})
         log.close()
-        assert [record["node"] for record in read_log(path)[0]] == ["a", "b"]
+        assert [record["node"] for record in read_log(path).records] == ["a", "b"]
+
+
+@pytest.mark.parametrize("end", [b"", b"\r", b"  "])
+def test_a_whole_last_line_without_its_line_break_is_kept(tmp_path, end):
+    path = tmp_path / "answers.jsonl"
+    first, second = (json.dumps({"n": n, "act": "skip", "node": "a}"}).encode() for n in (1, 2))
+    path.write_bytes(first + b"\n" + second + end)
+    assert len(read_log(path).records) == 2
+    log = AnswerLog(path)
+    assert not log.dropped
+    log.append({"act": "skip", "node": "b"})
+    log.close()
+    assert [record["node"] for record in read_log(path).records] == ["a}", "a}", "b"]
+    assert path.stat().st_size == log._size
+
+
+def test_a_whole_last_line_that_is_another_answer_is_damage(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(b'{"n": 1, "act": "skip", "node": "a"}\n{"n": 3, "act": "skip", "node": "a"}')
+    with pytest.raises(RunError, match="line 2"):
+        AnswerLog(path)
 
 
 @pytest.mark.parametrize("damage", [b"{}\n", b"not json\n", b'{"n": 3}\n', b"[]\n"])
@@ -70,7 +91,7 @@ def test_a_carriage_return_within_the_log_is_damage_and_not_a_cut_line(tmp_path)
         AnswerLog(path)
     assert path.read_bytes() == content
     path.write_bytes(b"".join(lines).replace(b"\n", b"\r\n"))
-    assert len(read_log(path)[0]) == 3
+    assert len(read_log(path).records) == 3
 
 
 def test_a_full_disk_leaves_the_log_as_it_was(tmp_path, monkeypatch):
@@ -113,7 +134,7 @@ def test_what_was_acknowledged_outlives_kills(tmp_path):
         lines = process.communicate()[0].splitlines(keepends=True)
         whole = [int(line) for line in lines if line.endswith(b"\n")]
         least = max(whole, default=least + 1)
-        records = read_log(path)[0]
+        records = read_log(path).records
         assert [record["n"] for record in records] == list(range(1, len(records) + 1))
         assert len(records) >= least
 

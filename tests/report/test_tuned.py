@@ -31,7 +31,10 @@ def made(**changes: Any) -> TuneResult:
         values = (score - 1, score + 1) if state == "done" and score is not None else ()
         error = f"it cannot be {MARKUP}" if state == "failed" else None
         std = 1.4142 if values else None
-        tried.append(Point(number, state, settings, score, std, values, (60.0,) * 10, 2.5, number == 0, error))  # type: ignore[arg-type]
+        device = "cuda (H200)" if number == 8 else "cpu"
+        tried.append(
+            Point(number, state, settings, score, std, values, (60.0,) * 10, 2.5, number == 0, error, device)  # type: ignore[arg-type]
+        )
     space = {"backbone": ["gcn", "gpr"], "hidden": [16, 32, 48], "gamma": {"low": 0.1, "high": 20.0, "log": True}}
     found = TuneResult(
         format=formats.TUNED,
@@ -67,6 +70,7 @@ def test_the_page_says_what_was_found_and_shows_names_as_text(tmp_path: Path) ->
     assert "75.25 ± 1.41" in page
     assert "9 points of 9: 6 trained to the end, 2 stopped early, 1 failed." in page
     assert "this may be luck" in page
+    assert "cpu, cuda (H200)" in page
     assert "graphmix train" in page
     assert MARKUP not in page
 

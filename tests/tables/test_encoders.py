@@ -55,6 +55,40 @@ def test_missing_numbers_that_training_had_not_are_the_mean(column):
     assert encoders.encode(column("", "3", "1000")).x.toarray().tolist() == [[0], [1], [10]]
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (("€5", "€1,200"), "its units are €, and in training they were $; its numbers are used as they are"),
+        (("€5", "$7"), "its units are $, €, and in training they were $; its numbers are used as they are"),
+        (("5", "7"), "its units are none, and in training they were $; its numbers are used as they are"),
+        (("$5", ""), "1 cell is missing; the mean is used"),
+        (("", ""), "2 cells are missing; the mean is used"),
+    ],
+)
+def test_other_units_than_those_of_training_are_said(column, cells, said):
+    encoders, found = encoded(column("$1", "$2,000", "$3"), it="number")
+    assert found.notes == []
+    again = Encoders.from_json(json.loads(json.dumps(encoders.to_json())))
+    assert again == encoders
+    assert again.encode(column(*cells)).notes == [f"column 'it': {said}"]
+
+
+def test_units_that_training_had_too_are_not_said_and_those_of_older_encoders_are_unknown(column):
+    encoders, _ = encoded(column("$1", "7 €", "3"), it="number")
+    assert encoders.encode(column("4 €", "$5")).notes == []
+    stored = encoders.to_json()
+    del stored["columns"][0]["units"]
+    assert Encoders.from_json(stored).encode(column("4 %")).notes == []
+    assert encoded(column("1", "2"), it="number")[0].columns[0].units == ()
+
+
+def test_a_column_of_numbers_has_no_units(tmp_path, column):
+    encoders, _ = encoded(column("1 %", "20 %"), it="number")
+    parquet.write_table(pa.table({"it": [0.01, 0.2]}), tmp_path / "t.parquet")
+    (note,) = encoders.encode(read_table(tmp_path / "t.parquet")).notes
+    assert "its units are none, and in training they were %" in note
+
+
 def test_numbers_share_one_length(table):
     _, found = encoded(table("a,b,c,d\n1,9,5,-2\n3,1,0,2\n"), a="number", b="number", c="number", d="number")
     np.testing.assert_allclose(found.x.toarray(), [[-0.5, 0.5, 0.5, -0.5], [0.5, -0.5, -0.5, 0.5]])

@@ -40,6 +40,16 @@ def test_comments_at_the_top_are_skipped_and_the_last_names_the_columns(write, m
         ("# from the web\na,b\n1,2\n", "t.csv", {"a": ["1"], "b": ["2"]}),
         ("# animals\nid\ncat\n", "t.csv", {"id": ["cat"]}),
         ("# from\tto\n1\t2\n", "t.tsv", {"from": ["1"], "to": ["2"]}),
+        # Comments with as many words as there are columns.
+        ("# a b c\n1 2 3\n4 5 6\n", "t.txt", {"a": ["1", "4"], "b": ["2", "5"], "c": ["3", "6"]}),
+        ("# a  b\tc\n1 2 3\n4 5 6\n", "t.txt", {"a": ["1", "4"], "b": ["2", "5"], "c": ["3", "6"]}),
+        ("# name city\nann rome\nbob oslo\n", "t.txt", {"name": ["ann", "bob"], "city": ["rome", "oslo"]}),
+        ("# my own graph\nid x y\na p q\n", "t.txt", {"id": ["a"], "x": ["p"], "y": ["q"]}),
+        ("# my graph\n\nFrom To\na b\n", "t.txt", {"From": ["a"], "To": ["b"]}),
+        ("# my papers\npaper year\n\na 1990\n", "t.txt", {"paper": ["a"], "year": ["1990"]}),
+        ("# id year\na unknown\nb 1990\n", "t.txt", {"id": ["a", "b"], "year": ["unknown", "1990"]}),
+        ("# a b\na b\nc d\n", "t.txt", {"a": ["c"], "b": ["d"]}),
+        ("# from,the,web\nid,x,y\n1,2,3\n", "t.csv", {"id": ["1"], "x": ["2"], "y": ["3"]}),
         # The mark is part of a name.
         ("#id,b\n1,2\n", "t.csv", {"#id": ["1"], "b": ["2"]}),
         ("#id\n1\n", "t.csv", {"#id": ["1"]}),

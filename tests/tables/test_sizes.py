@@ -1,6 +1,7 @@
 """Limits of tables: rows, columns, cells, and what a compressed file unpacks to."""
 
 import gzip
+import re
 import struct
 import zlib
 
@@ -14,6 +15,7 @@ from peak_memory import refusal
 
 READ = "from graphmix.tables.files import read_table\nimport pyarrow.parquet, pyarrow.compute, pyarrow.csv"
 MIB = 2**20
+NAMED = re.compile(r"`limit` ([a-z]+)=([0-9]+)(M?)")
 
 
 @pytest.fixture
@@ -82,7 +84,9 @@ def test_a_gzip_file_of_four_gigabytes_is_refused_without_unpacking_it_into_memo
         file.write(packer.flush() + struct.pack("<II", 0, size))
     done = refusal(f"read_table({str(path)!r})", READ)
     assert "unpacks to 3.49 GiB, and the limit is 2 GiB" in done.said
-    assert done.said.endswith("raise it with `limit` size=4G")
+    # By its beginning alone: there are 416,000,000.
+    assert "it has about 41" in done.said
+    assert re.search(r"raise them with `limit` size=4G and `limit` rows=5\d{8}$", done.said)
     assert done.peak < 30 * MIB
     assert done.seconds < 5
 
@@ -139,7 +143,7 @@ def test_columns_that_are_not_read_do_not_count(stored):
 
 
 def test_cells_of_any_kind_have_a_limit(stored, read):
-    with pytest.raises(DataError, match=r"t.parquet: column 'text' has cells larger than 1 MiB, .* `limit` cell="):
+    with pytest.raises(DataError, match=r"t.parquet has cells larger than 1 MiB, the limit, in column 'text'; .*cell="):
         stored({"id": ["a"], "text": ["x" * 2**21]}, cell=MIB)
     with pytest.raises(DataError, match=r"t.parquet row 2: a cell of column 'text' has 1.95 KiB"):
         stored({"id": ["a", "b", "c"], "text": ["", "x" * 2000, "y"]}, cell=1000)
@@ -154,6 +158,48 @@ def test_columns_have_a_limit(read, stored):
         read(",".join(names) + "\n" + ",".join("1" * 30) + "\n", columns=20)
     with pytest.raises(DataError, match=r"t.parquet has 30 columns, and the limit is 20"):
         stored({name: [1] for name in names}, columns=20)
+
+
+def raised(error):
+    """The limits that a message names."""
+    return {name: int(value) * {"": 1, "M": MIB}[unit] for name, value, unit in NAMED.findall(str(error.value))}
+
+
+def test_a_parquet_file_over_several_limits_is_read_once_all_that_are_named_are_raised(stored):
+    numbers = {f"c{number}": pa.array(range(1000)) for number in range(29)}
+    columns = {**numbers, "text": ["x" * 50_000] * 1000, "more": ["y" * 4000] * 1000}
+    writing = {"compression": "zstd", "use_dictionary": ["text"]}
+    with pytest.raises(DataError, match=r"has 1,000 rows.* it has 31 columns.* it unpacks to") as error:
+        stored(columns, writing, size=2000, rows=20, columns=20, cell=100)
+    assert raised(error).keys() == {"size", "rows", "columns", "cell"}
+    # Texts that are stored once are counted only if the rest may be read.
+    rest = raised(error)
+    with pytest.raises(DataError, match="unpacks to") as error:
+        stored(columns, writing, **rest)
+    assert stored(columns, writing, **{**rest, **raised(error)}).rows == 1000
+
+
+def test_a_size_that_is_named_is_that_of_all_columns(stored):
+    columns = {f"c{number}": ["xy" * (400 + number)] * 5000 for number in range(4)} | {"id": pa.array(range(5000))}
+    for writing in ({}, {"row_group_size": 700}):
+        with pytest.raises(DataError, match=r"unpacks to 1\d(.\d)? MiB, and the limit is 3 MiB") as error:
+            stored(columns, writing, size=3 * MIB)
+        assert stored(columns, writing, **raised(error)).rows == 5000
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
+def test_a_number_of_rows_that_is_named_suffices(read, name):
+    content = b"id,text\n" + b"".join(b"%d,%s\n" % (row, b"a" * (row % 50)) for row in range(800_000))
+    content = gzip.compress(content) if name.endswith("gz") else content
+    with pytest.raises(DataError, match=r"table.csv.* has about .* rows, and the limit is 900; if") as error:
+        read(content, name, rows=900)
+    assert read(content, name, **raised(error)).rows == 800_000
+
+
+def test_the_largest_cell_is_named(read):
+    with pytest.raises(DataError, match=r"table.csv line 3: a cell of column 'text' has 1.95 KiB") as error:
+        read("id,text\n" + "a" * 1500 + ",\nb," + "x" * 2000 + "\n", cell=1000)
+    assert read("id,text\n" + "a" * 1500 + ",\nb," + "x" * 2000 + "\n", **raised(error)).rows == 2
 
 
 def test_a_sparse_file_is_refused_at_its_first_bytes(tmp_path):

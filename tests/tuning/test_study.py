@@ -14,7 +14,7 @@ import optuna
 import pytest
 
 from graphmix.errors import ConfigError, RunError
-from graphmix.results.tuned import DONE, FAILED, STOPPED, best_of
+from graphmix.results.tuned import DONE, FAILED, STOPPED, best_of, devices_of
 from graphmix.training.config import Config
 from graphmix.tuning import storages
 from graphmix.tuning.scoring import STEPS, Score
@@ -83,6 +83,14 @@ def fill_some(held, points):
     while (claim := held.claim(points)) is not None:
         held.settle(claim, Score((60.0, 61.0), (60.5,) * STEPS, 1.0))
     return held.points()
+
+
+def test_a_point_knows_what_computed_it_and_one_of_an_older_study_does_not():
+    held = study()
+    for device in ("cpu", "cuda (H200)", None, "cpu"):
+        held.settle(held.claim(4), Score((60.0, 61.0), (60.5,) * STEPS, 1.0, device))
+    assert [point.device for point in held.points()] == ["cpu", "cuda (H200)", None, "cpu"]
+    assert devices_of(held.points()) == ("cpu", "cuda (H200)")
 
 
 def test_points_depend_on_the_seed_and_not_on_the_process():

@@ -235,6 +235,8 @@ def _run(
     with resumable(f"the same command with --out {folder} goes on with the study"), TuneScreen() as screen:
         # Opened before anything is shown: it may be another study, or locked.
         held = Search(target, tried, fixed, options, watch=screen, executor=executor)
+        if others := held.other_devices:
+            notes.append(f"points of this study were computed on {' and '.join(others)}; scores differ a little there")
         _introduce(target, tried, fixed, notes, quiet=quiet)
         held.try_points()
         found = held.result()

@@ -44,7 +44,8 @@ def independent(values: Sequence[float], split_seeds: Sequence[int] | None) -> l
 def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict:
     """Compare our mean and standard deviation over n trials with the paper's.
 
-    If the paper gives no standard deviation, its number counts as exact.
+    If the paper gives no standard deviation, its number counts as exact. With one trial, ours or the paper's, nobody
+    knows how far the means may be apart by chance.
 
     Example:
         >>> judge_mean(84.27, 0.54, 100, Quoted(83.94, 0.57, 100)).word  # higher, but by a third of a point
@@ -53,7 +54,7 @@ def judge_mean(mean: float, std: float | None, n: int, paper: Quoted) -> Verdict
         'lower'
     """
     difference = mean - paper.mean
-    if std is None or n < 2:
+    if std is None or n < 2 or (paper.std and paper.n == 1):
         return Verdict("undecided", difference, None, None, n)
     ours = std**2 / n
     theirs = paper.std**2 / paper.n if paper.std is not None and paper.n else 0.0

@@ -29,7 +29,7 @@ def replayed(folder: Path, matter: Matter, records: list[dict[str, object]]) -> 
 
 def read_labeled(folder: Path, matter: Matter) -> tuple[bytes, int]:
     """Return the content of the labeled table, and how many labels it has."""
-    answers = replayed(folder, matter, read_log(folder / LABELS / ANSWERS)[0])
+    answers = replayed(folder, matter, read_log(folder / LABELS / ANSWERS).records)
     labels = [label for label in answers.labels().values() if label is not None]
     return written(folder, matter, answers.changed(), list(answers.labels().values())), len(labels)
 

@@ -111,6 +111,7 @@ def _facts(found: TuneResult) -> list[tuple[str, str]]:
         ("Trials of a point", f"{found.trials:,}"),
         ("Given settings", settings_text(found.settings)),
         ("Time of all points", duration(seconds)),
+        ("Device", ", ".join(found.devices)),
         ("Study", found.study),
         ("Storage", found.storage),
         *((name, str(version)) for name, version in found.versions.items()),

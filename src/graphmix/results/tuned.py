@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from graphmix.results.schema import Count, Positive, Shares
+from graphmix.results.schema import Count, Maybe, Positive, Shares
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 
@@ -25,6 +25,7 @@ class Point:
         seconds: how long it took.
         start: whether it has the usual values, where the search starts.
         error: why it failed.
+        device: what computed it: "cpu", or "cuda" with the card's name; None if it failed, and in older files.
     """
 
     number: Count
@@ -37,6 +38,7 @@ class Point:
     seconds: float | None = None
     start: bool = False
     error: str | None = None
+    device: Maybe[str] = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ class TuneResult:
         return None if self.best is None else next(point for point in self.points if point.number == self.best)
 
     @property
+    def devices(self) -> tuple[str, ...]:
+        """What computed the points, each device once."""
+        return devices_of(self.points)
+
+    @property
     def start(self) -> Point | None:
         """The point with the usual values; None if it is not done."""
         return next((point for point in self.points if point.start and point.state == DONE), None)
@@ -132,6 +139,11 @@ def best_of(points: tuple[Point, ...]) -> int | None:
     """Return the number of the point with the best mean validation score, the first of several; None without any."""
     done = [point for point in points if point.state == DONE and point.score is not None]
     return max(done, key=lambda point: (point.score or 0.0, -point.number)).number if done else None
+
+
+def devices_of(points: tuple[Point, ...]) -> tuple[str, ...]:
+    """Return what computed points, each device once, in the order of the points."""
+    return tuple(dict.fromkeys(point.device for point in points if point.device is not None))
 
 
 def compare(best: tuple[float, ...], usual: tuple[float, ...]) -> Comparison:

@@ -39,14 +39,14 @@ def tensor_bytes(tensors: "dict[str, Tensor]") -> bytes:
     return bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
 
 
-def write_bytes(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write bytes, which may come in pieces.
+def write_bytes(path: Path, content: bytes | Iterable[bytes], like: Path | None = None) -> None:
+    """Write bytes, which may come in pieces; the file has the rights of the one it replaces, which is `like` if given.
 
     Raises:
         RunError: the file cannot be written.
     """
     try:
-        write_whole(path, content)
+        write_whole(path, content, like)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -39,7 +39,7 @@ def write_parts(
             file = _free_name(folder, name, digest)
             if not file.exists():
                 fresh.append(file)
-                write_bytes(file, content)
+                write_bytes(file, content, _older(folder, name))
             parts[Path(name).stem] = {"file": file.name, "sha256": digest}
         for file in obsolete:
             file.unlink(missing_ok=True)
@@ -94,6 +94,11 @@ def _free_name(folder: Path, name: str, digest: str) -> Path:
         if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == digest:
             return file
     raise RunError(f"{marked} is in the way; delete it")
+
+
+def _older(folder: Path, name: str) -> Path | None:
+    """Return a file of this plain name that is there already."""
+    return next((file for file in folder.glob("*") if is_part(file.name, [name])), None)
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -11,7 +11,7 @@ from graphmix.errors import DataError
 from graphmix.tables.alike import likely_meant
 from graphmix.tables.directions import direction_notes
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.headers import looks_like_cell, occurs
+from graphmix.tables.headers import END_NAMES, looks_like_cell, occurs
 from graphmix.tables.ids import Ids, read_ids
 from graphmix.tables.matching import Finder
 from graphmix.tables.nodes import check_roles
@@ -21,17 +21,6 @@ from graphmix.tables.table import NAMED, Table, has_header, no_header, quoted, s
 from graphmix.text import counted
 
 WEIGHT = "weight"
-# Usual names of the two columns, the most likely first.
-_ENDS = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("from", "to"),
-    ("citing", "cited"),
-    ("source_id", "target_id"),
-    ("node1", "node2"),
-    ("head", "tail"),
-    ("u", "v"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +44,7 @@ class EdgeTable:
     weights: NDArray[np.float64] | None
     weight_column: str | None
     used: frozenset[str]
-    ends: tuple[str, str] = _ENDS[0]
+    ends: tuple[str, str] = END_NAMES[0]
     tell: Tell = nothing
 
     def without_cells(self) -> "EdgeTable":
@@ -195,7 +184,7 @@ def find_ends(
     free = [name for name in table.columns if name not in (source, target) and name not in taken]
     # A column of ends that cannot be used must not be replaced by another without a word.
     called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
-    for one, other in _ENDS:
+    for one, other in END_NAMES:
         if source is None and target is None and one in called and other in called:
             return called[one], called[other]
     if len(free) < (source is None) + (target is None):
@@ -215,13 +204,13 @@ def find_ends(
 def _check_no_header(table: Table, source: str, target: str) -> None:
     """Raise DataError if the first row of a table that is said to have no header is one."""
     first = tuple(str(table.column(name)[0]) for name in (source, target))
-    if tuple(name.strip().lower() for name in first) in _ENDS:
+    if tuple(name.strip().lower() for name in first) in END_NAMES:
         raise DataError(has_header(table, first))
 
 
 def check_first_line(edges: EdgeTable, ids: Collection[str]) -> None:
     """Raise DataError if both ends are called like nodes: the file has no header, and its first edge would be lost."""
-    usual = tuple(end.lower() for end in edges.ends) in _ENDS
+    usual = tuple(end.lower() for end in edges.ends) in END_NAMES
     if edges.table.has_header and not usual and all(end in ids for end in edges.ends):
         raise DataError(no_header(edges.table, edges.ends, "an edge"))
 
@@ -235,8 +224,8 @@ def check_not_end(table: Table, name: str | None, parameter: str, ends: tuple[st
         parameter: what names it.
         ends: the columns that were found for the ends.
     """
-    is_end = name is not None and any(name.lower() in pair for pair in _ENDS)
-    if name is not None and is_end and tuple(end.lower() for end in ends) not in _ENDS:
+    is_end = name is not None and any(name.lower() in pair for pair in END_NAMES)
+    if name is not None and is_end and tuple(end.lower() for end in ends) not in END_NAMES:
         where = f"{table.name}: column {quoted(name)}"
         raise DataError(
             f"{where} is the `{parameter}`, but its name is that of an end; give both ends as `source` and `target`"

@@ -1,10 +1,24 @@
-"""Whether the name of a column is really a cell: a file without a header would lose its first row."""
+"""Headers: whether a row is one, and whether the name of a column is really a cell of a file without a header."""
 
 import re
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from graphmix.tables.patterns import NUMBER
 
+# Usual names of the column of ids, and of the two columns of ends, the most likely first.
+ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
+END_NAMES = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("citing", "cited"),
+    ("source_id", "target_id"),
+    ("node1", "node2"),
+    ("head", "tail"),
+    ("u", "v"),
+)
 # Cells looked at, and the share of them that must be like the name.
 _CELLS = 1000
 _SHARE = 0.9
@@ -12,6 +26,28 @@ _NUMBER = re.compile(NUMBER)
 _DIGITS = re.compile(r"[0-9]+")
 # Names are shorter than hashes and other ids of one length.
 _LONG = 12
+
+
+def is_header(row: Sequence[str], following: Sequence[str]) -> bool:
+    """Whether a row is likely to be a header: it has a usual name, or no number but a word above a number.
+
+    Example:
+        >>> is_header(["paper", "year"], ["p1", "1990"]), is_header(["p1", "1990"], ["p2", "1991"])
+        (True, False)
+    """
+    if has_usual_name(row):
+        return True
+    above, below = ([_NUMBER.fullmatch(cell.strip()) is not None for cell in cells] for cells in (row, following))
+    return not any(above) and any(
+        is_number and any(letter.isalpha() for letter in name)
+        for name, is_number in zip_longest(row, below, fillvalue="")
+    )
+
+
+def has_usual_name(names: Sequence[str]) -> bool:
+    """Whether one of some names is a usual one of ids, or two are those of the ends of edges."""
+    lowered = {name.strip().lower() for name in names}
+    return not lowered.isdisjoint(ID_NAMES) or any(lowered.issuperset(ends) for ends in END_NAMES)
 
 
 def looks_like_cell(name: str, column: Any) -> bool:

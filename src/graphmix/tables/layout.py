@@ -1,12 +1,15 @@
 """The layout of a text table: its separator, its columns, and what is above its first row."""
 
+import contextlib
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import CheckedText
+from graphmix.tables.headers import has_usual_name, is_header
 from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.simplified import check_names
 
@@ -74,7 +77,7 @@ def find_layout(text: CheckedText, head: bytes, ending: str, reading: Reading) -
     if len(lines) == 1 and len(head) > LONGEST_HEADER:
         raise DataError(f"{path}: its header is longer than {LONGEST_HEADER // 2**20} MiB")
     above, separator, cells = _find_top(path.name, decoded, lines, ending)
-    commented = _header_in_comment(lines, above, len(cells), separator) if reading.has_header else None
+    commented = _header_in_comment(decoded, lines, above, separator) if reading.has_header else None
     if not reading.has_header:
         names = [f"column {number}" for number in range(1, len(cells) + 1)]
     else:
@@ -150,17 +153,33 @@ def _are_spaced(name: str, lines: list[str]) -> bool:
 
 def _first_cells(name: str, decoded: str, above: int, separator: str) -> list[str]:
     """Return the cells of the first line that is not skipped."""
-    body = re.split(r"\r\n|\r|\n", decoded, maxsplit=above)[-1] if above else decoded
     try:
-        return next(csv.reader(io.StringIO(body, newline=""), delimiter=separator))
+        return next(_rows(decoded, above, separator))
     except csv.Error as error:
         raise DataError(f"{name}: its first line is not a header: {error}") from error
 
 
-def _header_in_comment(lines: list[str], above: int, cells: int, separator: str) -> list[str] | None:
-    """Return the columns that the last comment names: as many as the first row has cells; None if it names none."""
+def _rows(decoded: str, above: int, separator: str) -> Iterator[list[str]]:
+    body = re.split(r"\r\n|\r|\n", decoded, maxsplit=above)[-1] if above else decoded
+    return csv.reader(io.StringIO(body, newline=""), delimiter=separator)
+
+
+def _header_in_comment(decoded: str, lines: list[str], above: int, separator: str) -> list[str] | None:
+    """Return the columns that the last comment names, as many as the first row has cells.
+
+    None if it names none, or if the first row is the header: with spaces between cells a comment of three words looks
+    like the names of three columns.
+    """
     comments = [line for line in lines[:above] if line.startswith(_COMMENT)]
     if not comments:
         return None
-    names = [name.strip() for name in comments[-1].lstrip(f"{_COMMENT} ").split(separator)]
-    return names if len(names) == cells > 1 else None
+    rows = _rows(decoded, above, separator)
+    first, second = next(rows), []
+    # A cell that is too long for `csv` is not a name or a number.
+    with contextlib.suppress(csv.Error):
+        second = next(filter(None, rows), [])
+    written = comments[-1].lstrip(f"{_COMMENT} ")
+    names = [name.strip() for name in (written.split() if separator == " " else written.split(separator))]
+    if len(names) != len(first) or len(names) == 1:
+        return None
+    return None if names == first or (is_header(first, second) and not has_usual_name(names)) else names

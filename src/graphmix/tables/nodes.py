@@ -10,7 +10,7 @@ import numpy as np
 from graphmix.errors import DataError
 from graphmix.tables.cells import as_words, is_list
 from graphmix.tables.files import TableSource, read_table
-from graphmix.tables.headers import looks_like_cell
+from graphmix.tables.headers import ID_NAMES, looks_like_cell
 from graphmix.tables.ids import TEXT, read_ids
 from graphmix.tables.labels import kind_of_labels
 from graphmix.tables.reading import USUAL, Reading
@@ -29,8 +29,6 @@ PARTS = {
     "test": TEST,
     "testing": TEST,
 }
-# Usual names of the column of ids, the most likely first.
-_ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
 # A column with fewer labels per class than this, on average, holds ids or measurements.
 _LABELS_A_CLASS = 2
 
@@ -91,7 +89,7 @@ def read_nodes(
     used = check_roles(table, id_column, label, split)
     ids = read_ids(table, id_column)
     _check_different(table, ids.texts, id_column)
-    if table.lacks_names and str(ids.texts[0]).lower() in _ID_NAMES:
+    if table.lacks_names and str(ids.texts[0]).lower() in ID_NAMES:
         raise DataError(has_header(table, [str(ids.texts[0])]))
     labels = [None] * table.rows if label is None else as_words(table.column(label)).to_pylist()
     parts = None if split is None else read_parts(table, split)
@@ -163,10 +161,10 @@ def _id_column(table: Table, label: str | None, taken: set[str | None]) -> str:
     called = {name.lower(): name for name in reversed([*free, *table.ignored]) if name not in taken}
     if not free and not table.ignored:
         raise DataError(f"{table.name} has no column left for the nodes' ids")
-    found = next((called[name] for name in _ID_NAMES if name in called), None)
+    found = next((called[name] for name in ID_NAMES if name in called), None)
     if found is not None:
         return found
-    if label is not None and label.lower() in _ID_NAMES:
+    if label is not None and label.lower() in ID_NAMES:
         where = f"{table.name}: column {quoted(label)}"
         raise DataError(f"{where} is the `label`, but its name is that of ids; give the column of ids as `id`")
     first = (free or list(table.ignored))[0]

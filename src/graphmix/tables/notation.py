@@ -5,6 +5,7 @@ learned from, stored with the encoder, and then used for every other table.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from graphmix.tables.patterns import APOSTROPHES, DASHES, NUMBER, SPACES, UNIT
@@ -17,6 +18,7 @@ WORDS = {"yes/no": ("yes", "no"), "true/false": ("true", "false"), "y/n": ("y", 
 }
 # So many different shapes are looked at; a column of numbers has a few dozen.
 _MOST_SHAPES = 5_000
+_MOST_UNITS = 5
 _EXPONENT = r"([eE][+-]?[0-9]+)?"
 _ENDLESS = r"[+-]?(?i:inf|infinity)"
 PLAIN_NUMBER = rf"^{NUMBER}$|^{_ENDLESS}$"
@@ -134,17 +136,23 @@ def find_words(text: Any) -> str:
     return name if set(pc.unique(pc.ascii_lower(text.drop_null())).to_pylist()) <= set(WORDS[name]) else ""
 
 
-def mixed_units(text: Any) -> str:
-    """Say which units the cells `[rows]` of a column have, if these differ; else ""."""
+def units_of(text: Any) -> tuple[str, ...]:
+    """Return the units of cells `[rows]` that are numbers, sorted, in upper case; "" stands for none."""
     import pyarrow.compute as pc
 
     kept = pc.replace_substring_regex(text.drop_null(), rf"[0-9.,'()+\-\s]+|{DASHES}|{SPACES}|{APOSTROPHES}", "")
     kept = pc.if_else(pc.match_substring_regex(kept, "^[eE]?$"), "", pc.utf8_upper(kept))
-    units = sorted(pc.unique(kept).to_pylist())
-    if len(units) < 2:
-        return ""
-    named = ["none" if unit == "" else unit for unit in units]
-    return f"its units differ ({', '.join(named[:5])}) and are ignored"
+    return tuple(sorted(pc.unique(kept).to_pylist()))
+
+
+def mixed_units(units: Sequence[str]) -> str:
+    """Say which units a column has, if these differ; else ""."""
+    return f"its units differ ({named_units(units)}) and are ignored" if len(units) > 1 else ""
+
+
+def named_units(units: Sequence[str]) -> str:
+    """Name some units, `none` where there is none."""
+    return ", ".join(["none" if unit == "" else unit for unit in units][:_MOST_UNITS])
 
 
 def _shapes(text: Any) -> dict[str, int]:

@@ -18,6 +18,7 @@ from graphmix.tables.notation import (
     find_words,
     mixed_units,
     pattern,
+    units_of,
     unmarked,
 )
 from graphmix.tables.table import Table
@@ -45,6 +46,7 @@ class Numbers(NamedTuple):
         filled: how many cells are not missing.
         notation: how the numbers are written, one of `NOTATIONS`.
         doubt: what the user should know about the notation, or "".
+        units: those of the cells, as `units_of` returns them; empty if the notation has none.
     """
 
     values: NDArray[np.float64]
@@ -53,6 +55,7 @@ class Numbers(NamedTuple):
     filled: int
     notation: str = PLAIN
     doubt: str = ""
+    units: tuple[str, ...] = ()
 
 
 def as_numbers(table: Table, name: str, notation: str | None = None) -> Numbers:
@@ -91,7 +94,8 @@ def _find(table: Table, name: str) -> Numbers:
     else:
         text = without_marks(_trimmed(column))
         notation, doubt, stripped = _notation(text, table.decimal)
-        found = _read(text, notation, table, stripped)._replace(doubt=doubt)
+        found = _read(text, notation, table, stripped)
+        found = found._replace(doubt="; ".join(each for each in (doubt, mixed_units(found.units)) if each))
     # Whoever reads the column in the notation that was found need not parse it again.
     table.remember(name, _reader(found.notation), found)
     return found
@@ -133,8 +137,7 @@ def _notation(text: Any, decimal: str) -> tuple[str, str, Any]:
         return PLAIN, "", None
     stripped = bare(text)
     notation, doubt = find_notation(stripped, decimal)
-    doubts = [each for each in (doubt, "" if notation == PLAIN else mixed_units(text)) if each]
-    return notation, "; ".join(doubts), stripped
+    return notation, doubt, stripped
 
 
 def _read(text: Any, notation: str, table: Table, stripped: Any = None) -> Numbers:
@@ -144,17 +147,19 @@ def _read(text: Any, notation: str, table: Table, stripped: Any = None) -> Numbe
 
     filled = table.rows - text.null_count
     nothing = pa.scalar(None, text.type)
+    units: tuple[str, ...] = ()
     if notation in WORDS:
         yes, no = (pc.equal(pc.ascii_lower(text), word) for word in WORDS[notation])
         wrong = pc.invert(pc.or_(yes, no))
         digits = pc.if_else(wrong, nothing, pc.if_else(yes, pa.scalar("1", text.type), pa.scalar("0", text.type)))
     else:
-        text = _pointed(text, table.decimal) if notation == PLAIN else bare(text) if stripped is None else stripped
-        right = pc.match_substring_regex(text, PLAIN_NUMBER if notation == PLAIN else pattern(notation))
-        wrong, digits = pc.invert(right), pc.if_else(right, pc.utf8_ltrim(text, "+"), nothing)
+        form = _pointed(text, table.decimal) if notation == PLAIN else bare(text) if stripped is None else stripped
+        right = pc.match_substring_regex(form, PLAIN_NUMBER if notation == PLAIN else pattern(notation))
+        wrong, digits = pc.invert(right), pc.if_else(right, pc.utf8_ltrim(form, "+"), nothing)
+        units = () if notation == PLAIN else units_of(text.filter(right))
         digits = digits if notation == PLAIN else unmarked(digits, notation)
     rows = np.flatnonzero(pc.fill_null(wrong, False).to_numpy())
-    return _without_huge(_to_numpy(digits.cast(pa.float64())), rows, filled, notation)
+    return _without_huge(_to_numpy(digits.cast(pa.float64())), rows, filled, notation)._replace(units=units)
 
 
 def _trimmed(column: Any) -> Any:

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from graphmix.errors import DataError
 from graphmix.tables.cells import Lists, first_other_than_list, is_list, number_lists
 from graphmix.tables.kinds import EMBEDDING, MEAN_USED, NUMBER, Encoded
-from graphmix.tables.notation import NOTATIONS, PLAIN, WORDS
+from graphmix.tables.notation import NOTATIONS, PLAIN, WORDS, named_units
 from graphmix.tables.numbers import LARGEST, Numbers, as_numbers
 from graphmix.tables.scaling import are_marked, bent, bent_unit, scale, scaled
-from graphmix.tables.stored import boolean, numbers, real, text
+from graphmix.tables.stored import boolean, distinct, numbers, real, text
 from graphmix.tables.table import Table, quoted
 from graphmix.text import counted
 
 # At least this share of a number column's cells must be numbers; the other cells count as missing.
 NUMERIC = 0.95
+# Many more than there are currencies.
+_MOST_UNITS = 10_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Number:
         has_missing: whether enough cells were missing; a second feature then marks missing cells.
         notation: how its numbers are written, one of `NOTATIONS`.
         log_unit: above 0, the unit of a signed logarithm that is taken before scaling; see `bent_unit`.
+        units: the units of its cells, "" for none; empty if its notation has none.
     """
 
     kind: ClassVar[str] = NUMBER
@@ -41,6 +44,7 @@ class Number:
     # Encoders of older versions lack these.
     notation: str = PLAIN
     log_unit: float = 0.0
+    units: tuple[str, ...] = ()
 
     @classmethod
     def check(cls, table: Table, name: str) -> str:
@@ -61,7 +65,7 @@ class Number:
         unit = bent_unit(there)
         mean, std = scale(bent(there, unit)[:, None])
         has_missing = are_marked(table.rows - len(there), table.rows)
-        return cls(name, float(mean[0]), float(std[0]), has_missing, found.notation, unit)
+        return cls(name, float(mean[0]), float(std[0]), has_missing, found.notation, unit, found.units)
 
     @property
     def described(self) -> str:
@@ -101,6 +105,10 @@ class Number:
         empty = table.rows - found.filled
         if empty:
             notes.append(f"column {quoted(self.name)}: {counted(empty, 'cell is', 'cells are')} missing{MEAN_USED}")
+        units = found.units or ("",)
+        if self.units and found.filled and not set(units) <= set(self.units):
+            differ = f"its units are {named_units(units)}, and in training they were {named_units(self.units)}"
+            notes.append(f"column {quoted(self.name)}: {differ}; its numbers are used as they are")
         return notes
 
     @classmethod
@@ -113,7 +121,9 @@ class Number:
         unit = real(value, "log_unit") if "log_unit" in value else 0.0
         if notation not in NOTATIONS or not 0 <= unit <= LARGEST:
             raise DataError("notation or log_unit is invalid")
-        return cls(text(value, "name"), real(value, "mean"), std, boolean(value, "has_missing"), notation, unit)
+        units = distinct(value, "units", _MOST_UNITS) if "units" in value else ()
+        has_missing = boolean(value, "has_missing")
+        return cls(text(value, "name"), real(value, "mean"), std, has_missing, notation, unit, units)
 
 
 @dataclass(frozen=True)

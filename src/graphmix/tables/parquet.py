@@ -10,7 +10,7 @@ from graphmix.machine import is_out_of_memory
 from graphmix.tables.native import native_file
 from graphmix.tables.parquet_sizes import ParquetSizes
 from graphmix.tables.reading import Tell, nothing
-from graphmix.tables.simplified import simplified_columns
+from graphmix.tables.simplified import is_usable, simplified_columns
 from graphmix.tables.table import Table, one_line
 
 
@@ -31,8 +31,9 @@ def read_parquet(path: Path, limit: Limits, ignore: Collection[str] = (), tell: 
 
     try:
         with native_file(path) as source, parquet.ParquetFile(source) as file:
-            sizes = ParquetSizes(path, file.metadata, limit)
             schema, rows = file.schema_arrow, file.metadata.num_rows
+            wanted = [field.name for field in schema if field.name.strip() not in ignore and is_usable(field.type)]
+            sizes = ParquetSizes(path, file.metadata, limit, wanted)
             progress = _Progress(path, len(schema.names), tell)
 
             def read(name: str) -> Any:

@@ -73,7 +73,7 @@ def simplified_columns(
     columns = _OnDemand(convert_later)
     ignored: dict[str, str] = {}
     for name, field in fields.items():
-        if not _is_usable(field.type):
+        if not is_usable(field.type):
             ignored[name] = _type_of(field)
             continue
         try:
@@ -132,7 +132,8 @@ def _type_of(field: Any) -> str:
     return f"its type is {name_for_screen(str(field.type), _LONGEST_TYPE)}"
 
 
-def _is_usable(kind: Any) -> bool:
+def is_usable(kind: Any) -> bool:
+    """Whether columns of a type can become text, numbers, or lists of either."""
     from pyarrow import types
 
     kind = _decoded_type(kind)

@@ -4,13 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from graphmix.errors import DataError
-from graphmix.limits import PIECE, Limits, as_size, check_count, check_gzip, gzip_pieces, how_to_raise
+from graphmix.limits import PIECE, Excess, Limits, as_size, enough, gzip_excess, gzip_pieces, refuse, too_many
 from graphmix.tables.checked_text import is_gzipped
 from graphmix.tables.table import Table, quoted
 
 # No row of a text file is shorter: a letter and a line break.
 _SHORTEST_ROW = 2
 _QUOTE = b'"'
+# How much of a file is looked at to say how many rows it has about: if it is too large anyway, and at the least.
+_BEGINNING, _LEAST = 2**26, 2**24
 
 
 def check_text_size(path: Path, limit: Limits) -> None:
@@ -21,17 +23,30 @@ def check_text_size(path: Path, limit: Limits) -> None:
     Raises:
         OSError: it cannot be read.
     """
-    zipped = is_gzipped(path)
-    if zipped:
-        check_gzip(path, limit)
-    size = limit.size if zipped else path.stat().st_size
-    if size <= _SHORTEST_ROW * limit.rows:
-        return
-    rows = _RowCount(path, limit)
+    found = gzip_excess(path, limit) if is_gzipped(path) else []
+    size = limit.size if is_gzipped(path) else path.stat().st_size
+    if size > _SHORTEST_ROW * limit.rows:
+        # Of a file that unpacks to too much only the beginning is counted.
+        found += _too_many_rows(path, limit, _BEGINNING if found else None)
+    refuse(str(path), found)
+
+
+def _too_many_rows(path: Path, limit: Limits, most: int | None) -> list[Excess]:
+    """Return an excess if a text file has too many rows, by its first `most` bytes or by all."""
+    rows, on_disk, read = _RowCount(limit.cell), path.stat().st_size, 0
     with path.open("rb") as file:
-        for piece in gzip_pieces(file) if zipped else iter(lambda: file.read(PIECE), b""):
+        for piece in gzip_pieces(file) if is_gzipped(path) else iter(lambda: file.read(PIECE), b""):
             if not rows.may_go_on(piece):
-                return
+                return []
+            read += len(piece)
+            if (rows.count > limit.rows and read > _LEAST) or (most is not None and read > most):
+                break
+        share = file.tell() / max(on_disk, 1)
+    expected = int(rows.count / share) if rows.count > 0 else 0
+    if expected <= limit.rows:
+        return []
+    how = f"has about {float(f'{expected:.3g}'):,.0f} rows, and the limit is {limit.rows:,}"
+    return [Excess(how, "rows", enough(rows.count, share, limit.rows))]
 
 
 def check_table_size(table: Table, limit: Limits) -> None:
@@ -39,18 +54,26 @@ def check_table_size(table: Table, limit: Limits) -> None:
 
     A column that is None has not been read, because it is ignored.
     """
-    check_count(table.rows, limit.rows, "rows", table.name)
-    check_count(len(table.columns), limit.columns, "columns", table.name)
+    found = too_many(table.rows, limit.rows, "rows") + too_many(len(table.columns), limit.columns, "columns")
+    most, name, row = _largest_cell(table)
+    if most > limit.cell and not found:
+        raise DataError(f"{table.where(row)}: {large_cell(name, most, limit)}")
+    if most > limit.cell:
+        found.append(Excess(f"has a cell of {as_size(most)}, and the limit is {as_size(limit.cell)}", "cell", most))
+    refuse(table.name, found)
+
+
+def _largest_cell(table: Table) -> tuple[int, str, int]:
+    """Return the bytes of the largest cell, its column and its row."""
+    import pyarrow.compute as pc
+
+    largest = (0, "", 0)
     for name, column in table.columns.items():
         sizes = None if column is None else _cell_sizes(column)
-        if sizes is None:
-            continue
-        import pyarrow.compute as pc
-
-        most = pc.max(sizes).as_py() or 0
-        if most > limit.cell:
-            row = pc.index(sizes, most).as_py()
-            raise DataError(f"{table.where(row)}: {large_cell(name, most, limit)}")
+        most = 0 if sizes is None else pc.max(sizes).as_py() or 0
+        if most > largest[0]:
+            largest = (most, name, pc.index(sizes, most).as_py())
+    return largest
 
 
 def large_cell(column: str, size: int, limit: Limits) -> str:
@@ -64,33 +87,29 @@ def large_cell(column: str, size: int, limit: Limits) -> str:
 class _RowCount:
     """Counts the rows of a text that comes in pieces: line breaks outside quotes."""
 
-    def __init__(self, path: Path, limit: Limits) -> None:
-        self._path, self._limit = path, limit
+    def __init__(self, cell: int) -> None:
+        self._cell = cell
         self._breaks = {b"\n": 0, b"\r": 0}
         self._quoted = 0
         self._since_break = 0
 
-    def may_go_on(self, piece: bytes) -> bool:
-        """Count one more piece, and return whether counting the next can matter.
+    @property
+    def count(self) -> int:
+        """The rows so far."""
+        # Windows ends a line with both. The first line is the header.
+        return max(self._breaks.values()) - 1
 
-        Raises:
-            DataError: there are too many rows already.
-        """
+    def may_go_on(self, piece: bytes) -> bool:
+        """Count one more piece, and return whether counting the next can matter."""
         # The reader says what is wrong with zeros, which a sparse file has by the terabyte, and with an endless row.
         self._since_break = 0 if b"\n" in piece or b"\r" in piece else self._since_break + len(piece)
-        if self._since_break > 2 * self._limit.cell or piece.startswith(bytes(8)):
+        if self._since_break > 2 * self._cell or piece.startswith(bytes(8)):
             return False
         parts = piece.split(_QUOTE)
         outside = parts[self._quoted :: 2]
         self._quoted = (self._quoted + len(parts) - 1) % 2
         for mark in self._breaks:
             self._breaks[mark] += sum(part.count(mark) for part in outside)
-        # Windows ends a line with both. The first line is the header.
-        if max(self._breaks.values()) - 1 > self._limit.rows:
-            raise DataError(
-                f"{self._path} has more than {self._limit.rows:,} rows, the limit; "
-                f"{how_to_raise('rows', 4 * self._limit.rows)}"
-            )
         return True
 
 

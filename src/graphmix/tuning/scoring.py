@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from graphmix.data import Graph, Split
+from graphmix.results.describe import device_name
 from graphmix.training.config import LAST, Config
 from graphmix.training.devices import choose_device, fitting, trials_at_once
 from graphmix.training.loop import Progress, Watch, fit
@@ -32,11 +33,13 @@ class Score:
         reached: `[steps]`, the mean of the best scores so far after each tenth of the epochs, of the trials that train
             first where not all train at once; shorter if the point was stopped.
         seconds: how long it took.
+        device: what computed it: "cpu", or "cuda" with the card's name.
     """
 
     values: tuple[float, ...]
     reached: tuple[float, ...]
     seconds: float
+    device: str | None = None
 
     @property
     def stopped(self) -> bool:
@@ -95,9 +98,10 @@ def score(
     try:
         trained = fit(graph, hidden, config, device=device, chunk=chunk, watch=steps.watch)
     except _Stopped:
-        return Score((), tuple(steps.reached), round(time.perf_counter() - started, 3))
-    held = trained.val_accuracy if config.select_by in _BY_ACCURACY else trained.val_score
-    return Score(_percent(held), tuple(steps.reached), round(time.perf_counter() - started, 3))
+        values: tuple[float, ...] = ()
+    else:
+        values = _percent(trained.val_accuracy if config.select_by in _BY_ACCURACY else trained.val_score)
+    return Score(values, tuple(steps.reached), round(time.perf_counter() - started, 3), device_name(chosen))
 
 
 def _percent(shares: Tensor) -> tuple[float, ...]:

@@ -12,8 +12,8 @@ from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.executors import LOCAL, Executor, Job, WorkerLostError
 from graphmix.executors.executor import say_nothing
 from graphmix.results import formats
-from graphmix.results.describe import fingerprint, versions
-from graphmix.results.tuned import Comparison, TuneResult, best_of, compare
+from graphmix.results.describe import device_name, fingerprint, versions
+from graphmix.results.tuned import Comparison, TuneResult, best_of, compare, devices_of
 from graphmix.training.config import Config
 from graphmix.training.loop import Watch
 from graphmix.training.trace import OutOfTimeError
@@ -90,7 +90,8 @@ class Search:
         check_space(space, target.make, fixed)
         self._target, self._space, self._fixed = target, space, fixed
         self._options, self._watch, self._executor = options, watch or TuneWatcher(), executor
-        device_of(options.device, executor)  # checks it, before there is a study
+        place = device_of(options.device, executor)  # checks it, before there is a study
+        self._hardware = device_name(place) if executor.here else None
         self._device = executor.device(options.device)
         limit = options.time_limit
         self._deadline = None if limit is None else time.monotonic() + limit
@@ -180,6 +181,12 @@ class Search:
     def running(self) -> int:
         """How many points of the study other processes compute."""
         return self._study.running
+
+    @property
+    def other_devices(self) -> tuple[str, ...]:
+        """What else than this process's device computed points of the study; empty if workers elsewhere compute."""
+        devices = () if self._hardware is None else devices_of(self._study.points())
+        return tuple(device for device in devices if device != self._hardware)
 
     def result(self) -> TuneResult:
         """Return what is known so far, with the last comparison if all points are there."""

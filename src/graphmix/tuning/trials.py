@@ -26,7 +26,8 @@ def score_of(trial: "optuna.trial.FrozenTrial") -> Score:
     """Return the score of a trial; without any numbers if it has none."""
     held = trial.user_attrs.get(SCORE, {"values": (), "reached": (), "seconds": 0.0})
     values, reached = (tuple(map(float, held[name])) for name in ("values", "reached"))
-    return Score(values, reached, float(held["seconds"]))
+    device = held.get("device")  # older studies lack it
+    return Score(values, reached, float(held["seconds"]), None if device is None else str(device))
 
 
 def point_of(number: int, trial: "optuna.trial.FrozenTrial") -> Point:
@@ -47,6 +48,7 @@ def point_of(number: int, trial: "optuna.trial.FrozenTrial") -> Point:
         seconds=found.seconds,
         start=bool(held.get(START)),
         error=held.get(ERROR),
+        device=found.device,
     )
 
 

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphmix.data import Graph
 from graphmix.data.checks import UNKNOWN
 from graphmix.errors import DataError
-from graphmix.tables.edges import EdgeTable, Matched, check_first_line, has_weights, match, read_edges
+from graphmix.tables.edges import EdgeTable, check_first_line, has_weights, match, read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
 from graphmix.tables.ids import TEXT
@@ -25,14 +23,14 @@ from graphmix.tables.structural import Structural
 from graphmix.tables.table import quoted, shortened
 from graphmix.text import counted
 from graphmix.workflow.columns import Columns
-from graphmix.workflow.features import Features, encode, number_classes, stack
+from graphmix.workflow.features import encode, number_classes, stack
+from graphmix.workflow.node_graph import build_graph, graph_like, placed
 from graphmix.workflow.problem import (
     Grown,
     Problem,
     Source,
     Stage,
     given_split,
-    graph_name,
     learned_from,
 )
 from graphmix.workflow.roles import (
@@ -128,7 +126,7 @@ class NodeProblem(Problem):
         if columns.label is not None:
             warnings = giveaways(table.table, columns.label, table.labels, encoded, learned_from(y, split))
         table.drop_cells()
-        graph, made, found = _build(table, (classes, y), edge_table, matched, encoded)
+        graph, made, found = build_graph(table, (classes, y), edge_table, matched, encoded)
         own = (table.id_column,)
         notes += [*alike_notes(table.ids), *heading_notes(own, _ID), *unused, *matched.notes, *found]
         return cls(
@@ -166,9 +164,9 @@ class NodeProblem(Problem):
             encoded = self.encoders.encode(table.table)
             x, notes = stack(self.graph.x, encoded.x), [*notes, *encoded.notes]
         y = np.concatenate([self.learned.y.numpy(), np.full(len(table.ids), UNKNOWN)])
-        graph = _make(x, pairs, y, self.graph, weights)
+        graph = graph_like(x, pairs, y, self.graph, weights)
         if self.structural is not None:
-            graph = _place(self.structural, ids, graph)
+            graph = placed(self.structural, ids, graph)
         new = dict.fromkeys(self.id_columns, RowIds(table.ids, table.id_kind))
         notes = [id_role(table), *notes, *unused_labels(table.table, self.columns.label)]
         return Grown(graph, self.rows(), new, (*alike_notes(ids, since=len(self.ids)), *notes))
@@ -267,56 +265,6 @@ def _roles(table: NodeTable, columns: Columns) -> dict[str, str]:
     """Return what the columns of the nodes are that are not features."""
     named = {table.id_column: "id", columns.label: "label", columns.split: "split"}
     return {name: role for name, role in named.items() if name is not None}
-
-
-def _build(
-    table: NodeTable,
-    labels: tuple[tuple[str, ...], NDArray[np.int64]],
-    edges: EdgeTable,
-    matched: Matched,
-    made: Features,
-) -> tuple[Graph, dict[str, Any], list[str]]:
-    """Build the graph; return it, what made its features and weights, by the names of the fields, and notes.
-
-    The labels are the names of the classes, and the class of every node, int64 `[nodes]`.
-    """
-    classes, y = labels
-    weights, scale = _scale_weights(edges, matched)
-    encoders, x, notes, structural = made.encoders, made.x, [], None
-    if encoders is None:
-        x = np.zeros((len(y), 1))
-        notes.append("no column is a feature: features are made from each node's place in the graph (structural)")
-    name = graph_name(table.table.name)
-    count = max(len(classes), 1)  # tables that are to be labeled may have none yet
-    graph = Graph.build(x, matched.pairs, y, count, name, classes or None, weights=weights, normalise=False)
-    if encoders is None:
-        structural = Structural.fit(graph.edge_index.numpy(), len(y))
-        graph = _place(structural, table.ids, graph)
-    return graph, {"encoders": encoders, "structural": structural, "weight_scale": scale}, notes
-
-
-def _make(x: Any, pairs: NDArray[np.int64], y: NDArray[np.int64], old: Graph, weights: Any) -> Graph:
-    """Build a graph with the classes and the name of another."""
-    return Graph.build(x, pairs, y, old.num_classes, old.name, old.class_names, weights=weights, normalise=False)
-
-
-def _place(structural: Structural, ids: Sequence[str], graph: Graph) -> Graph:
-    """Replace the features by those of each node's place in the graph."""
-    weights = None if graph.edge_weights is None else graph.edge_weights.double().numpy()
-    return graph.with_x(torch.from_numpy(structural.encode(ids, graph.edge_index.numpy(), weights)))
-
-
-def _scale_weights(edges: EdgeTable, matched: Matched) -> tuple[NDArray[np.float64] | None, float | None]:
-    """Divide weights by their mean: a self-loop, whose weight is 1, then counts as much as a mean edge."""
-    if edges.weights is None:
-        return None, None
-    weights = matched.of(edges.weights)
-    # In two steps: the sum of a million large weights may overflow.
-    most = float(weights.max(initial=0.0))
-    if not most > 0:
-        raise DataError(f"{edges.table.name}: every edge has weight 0; correct the weights or leave them out")
-    scale = most * float((weights / most).mean())
-    return weights / scale, scale
 
 
 def _are_among(pairs: NDArray[np.int32], old: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
