@@ -123,8 +123,9 @@ WRONG = [
     ({"x": torch.zeros(3, 1, dtype=torch.complex64)}, r"x must hold real numbers, but its type is complex64"),
     ({"edges": [[0, 1], [1, 3]]}, r"edge 1 \(1, 3\) is to node 3, but the graph has 3 nodes"),
     ({"edges": [[0, -1], [1, 2]]}, r"edge 1 \(-1, 2\) is to node -1, but the graph has 3 nodes"),
-    ({"edges": [[0, 1], [1, 2], [2, 0]]}, r"edges must be \[2, edges\], but their shape is \[3, 2\]"),
-    ({"edges": [[0.5, 1], [1, 2]]}, r"edges must hold whole numbers, but its type is float64"),
+    ({"edges": [[0, 1], [1, 2], [2, 0]]}, r"edges must be \[2, edges\], but their shape is \[3, 2\]; transpose them"),
+    ({"edges": sp.eye_array(3)}, r"edges must be node numbers \[2, edges\], not a matrix; numpy.stack"),
+    ({"edges": [[0.5, 1], [1, 2]]}, r"edges must hold whole numbers, not float64"),
     ({"weights": [1.0, -2.0]}, r"edge 1 has weight -2.0; a weight must be from 0"),
     ({"weights": [NAN, 1.0]}, r"edge 0 has weight nan"),
     ({"weights": [1.0]}, r"edge weights must be numbers \[2\], but they are float64 \[1\]"),
@@ -133,6 +134,7 @@ WRONG = [
     ({"y": [0, 5, 1], "num_classes": 2}, r"node 1 has label 5, outside the 2 classes"),
     ({"y": [0, 1, -2]}, r"node 2 has label -2, outside the 2 classes"),
     ({"y": [-1, -1, -1]}, r"no node has a label"),
+    ({"num_classes": 2.0}, r"`num_classes` must be a whole number, not 2.0"),
     ({"class_names": ("a", "b", "c"), "num_classes": 2}, r"there are 2 classes, but 3 class names"),
 ]
 

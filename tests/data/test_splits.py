@@ -263,6 +263,8 @@ WRONG = [
     ("1-percent", labeled(50, 50), {}, "has 1 training and 9 validation nodes of 100 labeled ones, .* 2 classes"),
     ("5-per-class\n", labeled(50, 50), {}, "`split` must be one of"),
     ("1-per-class", labeled(5, 5), {"seeds": []}, "a split needs at least one seed"),
+    ("1-per-class", labeled(5, 5), {"seeds": 3}, "`seeds` must be a list with a seed for each split, not 3"),
+    ("random", labeled(5, 5), {"sizes": 4}, "`sizes` must be the numbers of training, .*, not 4"),
     ("1-per-class", labeled(5, 5), {"seeds": [0, -1]}, "a whole number of at least 0, not -1"),
     ("1-per-class", labeled(5, 5), {"seeds": [0.5]}, "a whole number of at least 0, not 0.5"),
 ]

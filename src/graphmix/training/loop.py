@@ -197,7 +197,7 @@ def fit(
         chunk: how many trials to train at once; default: chosen from the device and its free memory.
         watch: called after every epoch; on the CPU from several threads, one per batch in training.
     """
-    config = for_team(for_model(config or Config(), model))
+    config = for_team(for_model(Config() if config is None else config, model))
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     return Fit.join(list(fit_batches(task, config, model=model, chunk=chunk, watch=watch)))
@@ -210,6 +210,9 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
     Raises:
         DataError: the graph has another number of features than the one that was trained on.
     """
+    given: object = graph
+    if not isinstance(given, Graph):
+        raise DataError(f"these networks predict a graphmix.Graph, not {type(given).__name__}")
     if graph.num_features != model.features:
         raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {model.features}")
     graph = prepare(graph, config).to("cpu")  # where the weights are
@@ -221,6 +224,9 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
 
 def for_model(config: Config, model: Backbone | None) -> Config:
     """Mark the config as custom if a model is given, and check that they match."""
+    given: object = config
+    if not isinstance(given, Config):
+        raise ConfigError(f"`config` must be a graphmix.Config, not {type(given).__name__}")
     if model is not None and not isinstance(model, Backbone):
         raise ConfigError(
             f"`model` must be a Backbone, for example from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"
