@@ -126,7 +126,7 @@ class Graph:
 
     @property
     def edge_weights(self) -> Tensor | None:
-        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if they have none, and all count as 1."""
         return self.structure.weights
 
     @property
