@@ -12,7 +12,7 @@ results.json          what `graphmix train --json` prints; written last, so its 
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ class Run:
 
     folder: Path
     fit: Fit
-    results: RunResult
+    results: RunResult = field(repr=False)
 
     def _repr_html_(self) -> str:
         return html_facts(f"Run on {self.results.dataset}", [("folder", self.folder)]) + self.fit._repr_html_()

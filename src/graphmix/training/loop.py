@@ -15,6 +15,7 @@ from graphmix.method import confusion, f1, reliability, softmax
 from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.notebook import html_facts
+from graphmix.text import counted
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.checkpoints import Checkpoints, Stopwatch
@@ -87,10 +88,10 @@ class Fit:
     network: Backbone | None = None
 
     def __repr__(self) -> str:
-        config, percent = self.config, 100 * self.test_accuracy.double()
-        spread = f" ± {percent.std():.1f}" if len(percent) > 1 else ""
-        what = f"{config.method}, {config.backbone}, {len(self.trials)} trials × {config.epochs:,} epochs"
-        return f"Fit({what}: test accuracy {percent.mean():.1f}{spread} %, {self.seconds:.1f} s)"
+        config, accuracy = self.config, _spread(self.test_accuracy)
+        trained = f"{counted(len(self.trials), 'trial')} × {counted(config.epochs, 'epoch')}"
+        tested = f"test accuracy {accuracy}" if accuracy else "no test nodes"
+        return f"Fit({config.method}, {config.backbone}, {trained}: {tested}, {self.seconds:.1f} s)"
 
     def _repr_html_(self) -> str:
         config = self.config
