@@ -162,6 +162,24 @@ def test_the_null_graph_keeps_the_nodes_and_is_made_once():
     assert null.propagation is None
 
 
+@pytest.mark.parametrize(
+    "form", [np.asarray, torch.tensor, np.ndarray.tolist, sp.coo_array, lambda x: torch.tensor(x).to_sparse()]
+)
+def test_with_x_takes_what_build_takes(form):
+    x = np.array([[1.0, 2.0], [0.0, 0.5], [3.0, 0.0]])
+    other = path_graph().with_x(form(x))
+    dense = other.x if isinstance(other.x, torch.Tensor) else other.x.to_dense()
+    assert dense.dtype == torch.float32
+    assert dense.tolist() == x.tolist()
+    with pytest.raises(DataError, match="feature 0 of node 0 is nan"):
+        path_graph().with_x(form(x * NAN))
+
+
+def test_the_order_of_nodes_may_be_a_list():
+    graph = path_graph()
+    assert torch.equal(graph.permuted([2, 1, 0]).y, graph.y.flip(0))
+
+
 def test_with_x_replaces_the_features_alone():
     graph = path_graph()
     x = torch.ones(3, 5)

@@ -23,7 +23,7 @@ from graphmix.training.reach import Reach
 
 def prepare(graph: Graph, config: Config) -> Graph:
     """Return the graph with its features in the form that the run trains on."""
-    return graph.with_x(row_normalise(binarise(graph.x))) if config.binarise else graph
+    return replace(graph, x=row_normalise(binarise(graph.x))) if config.binarise else graph
 
 
 def check_given(graph: object, split: object) -> None:
