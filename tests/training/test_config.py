@@ -109,6 +109,11 @@ def test_values_out_of_range_are_refused_in_one_sentence(choices, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_dataset_is_a_name():
+    with pytest.raises(ConfigError, match=r"`dataset` must be a name, such as 'cora' or graph\.name, not Config"):
+        Config.for_dataset(Config())
+
+
 def test_numbers_of_numpy_become_plain_ones():
     config = Config(trials=np.int64(3), alpha=np.float32(0.5), gamma=2)
     assert (type(config.trials), type(config.alpha), type(config.gamma)) == (int, float, float)
