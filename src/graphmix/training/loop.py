@@ -197,6 +197,10 @@ def fit(
         device: "auto", "cpu", "cuda" or "cuda:1".
         chunk: how many trials to train at once; default: chosen from the device and its free memory.
         watch: called after every epoch; on the CPU from several threads, one per batch in training.
+
+    Raises:
+        DataError: the split does not fit the graph, or one of the two is invalid.
+        ConfigError: a hyperparameter or an option is invalid, or does not suit the graph or its size.
     """
     config = for_team(for_model(Config() if config is None else config, model))
     check_chunk(chunk)
