@@ -10,18 +10,20 @@ import resource, time
 {setup}
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-before, since = peak(), time.perf_counter()
+before, since = peak(), time.process_time()
 try:
     {code}
     said = "nothing was refused"
 except graphmix.GraphMixError as error:
     said = str(error)
-print(peak() - before, time.perf_counter() - since, said, sep="\\n")
+print(peak() - before, time.process_time() - since, said, sep="\\n")
 """
 
 
 def refusal(code, setup=""):
-    """Run one line of Python that must be refused: what was said, the bytes that the peak rose by, and the seconds.
+    """Run one line of Python that must be refused: what was said, the bytes that the peak rose by, and seconds.
+
+    The seconds are of the CPU, so that other processes do not count.
 
     Args:
         code: the line.

@@ -33,10 +33,10 @@ class Served:
         origin = self.address.rsplit("/", 2)[0]
         headers = {"Content-Type": "application/json", "Origin": origin} if body is not None else {}
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.address + path, data, headers), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.address + path, data, headers), timeout=120) as answer:
             return json.load(answer)
 
-    def wait(self, fits, seconds=60):
+    def wait(self, fits, seconds=300):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if fits(state := self.ask("api/state")):
@@ -46,5 +46,5 @@ class Served:
 
     def end(self, number):
         self.process.send_signal(number)
-        rest = self.process.communicate(timeout=30)[0]
+        rest = self.process.communicate(timeout=120)[0]
         return self.process.returncode, rest

@@ -1,5 +1,6 @@
 """What objects show of themselves in a notebook: right numbers, and nothing of a table's text as markup."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -67,7 +68,17 @@ def test_fits_and_runs(tmp_path):
     fitted = fit(graph, split, config, device="cpu")
     assert f"{100 * fitted.test_accuracy.double().mean():.1f}" in shown(fitted)
     assert "trials2" in shown(fitted)
-    assert "Run on synthetic" in shown(train(graph, split, config, tmp_path / "run", device="cpu"))
+    run = train(graph, split, config, tmp_path / "run", device="cpu")
+    assert "Run on synthetic" in shown(run)
+    assert len(repr(run)) < 1000
+
+
+def test_a_fit_says_in_a_line_what_was_trained_and_tested():
+    graph, split = synthetic(nodes=60, classes=2, features=5, labels_per_class=4, seed=0)
+    config = Config(trials=1, epochs=1)
+    assert "1 trial × 1 epoch: test accuracy " in repr(fit(graph, split, config, device="cpu"))
+    untested = replace(split, test=split.test & False)
+    assert ": no test nodes, " in repr(fit(graph, untested, config, device="cpu"))
 
 
 def test_models_predictions_and_reasons_show_markup_as_text(model):

@@ -18,7 +18,15 @@ from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
 from graphmix.data.folds import fold_split
 from graphmix.errors import ConfigError, DataError, RunError
-from graphmix.workflow.foreign import Given, labels_to_score, read_edges, read_graph, split_by_mask, visible_labels
+from graphmix.workflow.foreign import (
+    Given,
+    labels_to_score,
+    read_edges,
+    read_graph,
+    split_by_mask,
+    visible_labels,
+    without_ones,
+)
 from graphmix.workflow.frames import frame_of, in_order, numbered_edges, row_ids
 from graphmix.workflow.labels import number_classes
 from graphmix.workflow.mixture import Mixture
@@ -123,7 +131,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             raise DataError("X is a graph with labels of its own; leave y out")
         x = self._validated(given.x, reset=True)
         classes, numbers = number_classes(*visible_labels(given, in_order(y, X), x.shape[0]))
-        graph = self._build(x, given, numbers, classes)
+        graph = without_ones(self._build(x, given, numbers, classes))
         val = given.val if val_mask is None else in_order(val_mask, X)
         split = None if val is None else split_by_mask(numbers, val)
         self._take(self._train(graph, split, *row_ids(X, x.shape[0])), classes)
@@ -165,9 +173,10 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if given.edges is None and self.graph_.num_edges and any(each.uses_edges for each in model.members):
             warnings.warn(_NO_EDGES, stacklevel=2)
         graph = self._build(x, given, np.full(x.shape[0], UNKNOWN), self.classes_)
+        graph = graph if self.graph_.edge_weights is not None else without_ones(graph)
         if graph.num_edges and (graph.edge_weights is None) != (self.graph_.edge_weights is None):
-            was, now = ("with", "no") if graph.edge_weights is None else ("without", "some")
-            raise DataError(f"the fit was {was} edge weights, but these edges have {now} weights; make them alike")
+            had, have = ("had", "have none") if graph.edge_weights is None else ("had no", "have some")
+            raise DataError(f"the edges of the fit {had} weights, but these {have}; give weights to both or to neither")
         return model.probabilities(graph)
 
     def predict_frame(self, X: Any = None, edge_index: Any = None, *, edge_weight: Any = None) -> Any:  # noqa: N803

@@ -37,6 +37,12 @@ def test_the_folders_are_below_the_table():
     assert not any("graphmix data get" in line for line in notes(PLACES))
 
 
+@pytest.mark.parametrize("place", ["/data/Wild", "Wild", "/"])
+def test_a_file_in_another_folder_than_the_official_one_is_said_to_be_there(place):
+    told = notes(PLACES | {"amazon-photo": Path(place)})
+    assert f"In {place}: amazon-photo." in told
+
+
 def test_the_example_is_written_and_the_next_command_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert app(["data", "example", "my tables"], standalone_mode=False) in (None, 0)

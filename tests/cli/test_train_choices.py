@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from command_line import QUICK, graphmix, refused, save
-from graphmix import Config
+from graphmix import Config, make_split, synthetic
 from graphmix.baselines import BASELINES
 from graphmix.training import devices
 from graphmix.training.methods import METHODS
@@ -259,6 +259,17 @@ def test_a_fanout_without_mini_batches_is_warned_of(tmp_path):
     )
     assert result.returncode == 0
     assert "--batch-fanout has no effect" in result.stderr
+
+
+def test_seeds_of_a_split_that_is_not_drawn_are_warned_of(tmp_path):
+    graph, _ = synthetic(nodes=1000)
+    make_split("5-per-class", graph, seeds=[0]).save(tmp_path / "saved.npz")
+    command = ("train", "synthetic", *QUICK, "--method", "label-propagation", "--no-report", "--split-seed", "3")
+    public = graphmix(*command, "--splits", "2", cwd=tmp_path)
+    assert "--splits and --split-seed have no effect with the synthetic split\n" in public.stderr
+    saved = graphmix(*command, "--split", "saved.npz", cwd=tmp_path)
+    assert "--split-seed has no effect with the saved split\n" in saved.stderr
+    assert "--split-seed" not in graphmix(*command, "--split", "random", cwd=tmp_path).stderr
 
 
 def test_a_split_without_validation_nodes_needs_the_last_epoch(tmp_path):

@@ -199,10 +199,12 @@ def test_a_configuration_file_with_an_unknown_name_is_one_sentence(place):
 def test_what_has_no_effect_is_named(place):
     (place / "some.toml").write_text("[space]\nhidden = [4, 8]\nhops = [2, 3]\n")
     search = ["tune", "mine.npz", "--space", "some.toml", "--label", "x", *QUICK, "--points", "1", "--no-report"]
+    search += ["--splits", "2"]
     done = graphmix(*search, "--out", "some", cwd=place)
     assert done.returncode == 0, done.stderr
     assert "--label has no effect with the dataset mine.npz" in done.stderr
     assert "--hops of the space has no effect" in done.stderr
+    assert "--splits has no effect with the custom split" in done.stderr
 
 
 def test_a_damaged_record_is_one_sentence(place, found, tmp_path):

@@ -1,15 +1,19 @@
 """The dual graph: in incidence form it is the graph that two nested loops over the links find."""
 
+import re
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmix.data import DATASETS, Graph, dual, load, make_split
+from graphmix.data import DATASETS, Graph, Split, dual, dual_graph, load, make_split
 from graphmix.data.dual_graph import SharedEnds
 from graphmix.errors import DataError
 from graphmix.models import GCN
+from graphmix.models.registry import BACKBONES
 from graphmix.results.describe import fingerprint
 from graphmix.sparse import Chain, matmul
 from graphmix.streams import Streams
@@ -157,6 +161,20 @@ def test_too_many_pairs_are_counted_but_not_listed():
     with pytest.raises(DataError, match=r"12,502,500 pairs of links .* 10,000,000 .* use a gcn"):
         _ = graph.edge_index
     assert graph.propagation.shape == (5001, 5001)
+
+
+def test_the_networks_that_need_no_list_are_those_that_the_message_names(monkeypatch):
+    monkeypatch.setattr(dual_graph, "MOST_LISTED", 0)
+    graph = implicit(np.array([[0, 0, 0, 1], [1, 2, 3, 2]]), 4)
+    with pytest.raises(DataError, match=r"use a .*, which need no list") as caught:
+        _ = graph.edge_index
+    needless = []
+    for name in BACKBONES:
+        config = Config(backbone=name, method="supervised", trials=1, epochs=1, select_by="last")
+        with suppress(DataError):
+            fit(graph, Split.build([True] * 4, [False] * 4, [False] * 4), config, device="cpu")
+            needless.append(name)
+    assert set(re.findall(r"\b(\w+)(?:,| or|, which)", str(caught.value).partition("use a ")[2])) == set(needless)
 
 
 @pytest.mark.data

@@ -123,8 +123,9 @@ WRONG = [
     ({"x": torch.zeros(3, 1, dtype=torch.complex64)}, r"x must hold real numbers, but its type is complex64"),
     ({"edges": [[0, 1], [1, 3]]}, r"edge 1 \(1, 3\) is to node 3, but the graph has 3 nodes"),
     ({"edges": [[0, -1], [1, 2]]}, r"edge 1 \(-1, 2\) is to node -1, but the graph has 3 nodes"),
-    ({"edges": [[0, 1], [1, 2], [2, 0]]}, r"edges must be \[2, edges\], but their shape is \[3, 2\]"),
-    ({"edges": [[0.5, 1], [1, 2]]}, r"edges must hold whole numbers, but its type is float64"),
+    ({"edges": [[0, 1], [1, 2], [2, 0]]}, r"edges must be \[2, edges\], but their shape is \[3, 2\]; transpose them"),
+    ({"edges": sp.eye_array(3)}, r"edges must be node numbers \[2, edges\], not a matrix; numpy.stack"),
+    ({"edges": [[0.5, 1], [1, 2]]}, r"edges must hold whole numbers, not float64"),
     ({"weights": [1.0, -2.0]}, r"edge 1 has weight -2.0; a weight must be from 0"),
     ({"weights": [NAN, 1.0]}, r"edge 0 has weight nan"),
     ({"weights": [1.0]}, r"edge weights must be numbers \[2\], but they are float64 \[1\]"),
@@ -133,6 +134,7 @@ WRONG = [
     ({"y": [0, 5, 1], "num_classes": 2}, r"node 1 has label 5, outside the 2 classes"),
     ({"y": [0, 1, -2]}, r"node 2 has label -2, outside the 2 classes"),
     ({"y": [-1, -1, -1]}, r"no node has a label"),
+    ({"num_classes": 2.0}, r"`num_classes` must be a whole number, not 2.0"),
     ({"class_names": ("a", "b", "c"), "num_classes": 2}, r"there are 2 classes, but 3 class names"),
 ]
 
@@ -158,6 +160,24 @@ def test_the_null_graph_keeps_the_nodes_and_is_made_once():
     assert null.edge_index.shape == (2, 0)
     assert null.x is graph.x
     assert null.propagation is None
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, torch.tensor, np.ndarray.tolist, sp.coo_array, lambda x: torch.tensor(x).to_sparse()]
+)
+def test_with_x_takes_what_build_takes(form):
+    x = np.array([[1.0, 2.0], [0.0, 0.5], [3.0, 0.0]])
+    other = path_graph().with_x(form(x))
+    dense = other.x if isinstance(other.x, torch.Tensor) else other.x.to_dense()
+    assert dense.dtype == torch.float32
+    assert dense.tolist() == x.tolist()
+    with pytest.raises(DataError, match="feature 0 of node 0 is nan"):
+        path_graph().with_x(form(x * NAN))
+
+
+def test_the_order_of_nodes_may_be_a_list():
+    graph = path_graph()
+    assert torch.equal(graph.permuted([2, 1, 0]).y, graph.y.flip(0))
 
 
 def test_with_x_replaces_the_features_alone():

@@ -10,6 +10,7 @@ import typer
 
 import graphmix
 from graphmix.cli.main import app
+from graphmix.models.registry import BACKBONES, NETWORKS
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROOT = typer.main.get_command(app)
@@ -26,6 +27,13 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != "desig
 def test_a_page_names_no_machine_and_no_package_index(page):
     found = re.search(r"/work/|/home/|/root/|/tmp/|pypi\.|pythonhosted|--index-url", page.read_text())
     assert found is None, found
+
+
+def test_the_page_of_networks_has_all_of_them_and_says_which_use_weights():
+    page = (DOCS / "networks.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(BACKBONES)
+    (said,) = re.findall(r"^(.*) use edge weights\.", page, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", said) == [name for name in BACKBONES if NETWORKS[name].uses_edge_weights]
 
 
 class Links(HTMLParser):

@@ -189,7 +189,7 @@ def test_a_block_is_copied_without_its_prompts(open_page: Open) -> None:
     block = page.locator(".highlight-console", has_text="$ graphmix").first
     block.hover()
     block.get_by_role("button").click()
-    block.get_by_role("button", name="Copy").filter(has_text="Copied").wait_for(timeout=2000)
+    block.get_by_role("button", name="Copy").filter(has_text="Copied").wait_for()
     copied = page.evaluate("window.taken")
     assert copied.startswith("graphmix ")
     assert "$ " not in copied

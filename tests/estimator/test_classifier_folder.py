@@ -2,6 +2,7 @@
 
 import errno
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from command_line import refused
 from graphmix import GraphMixClassifier, RunError
 from graphmix.storage import parts as module
 from graphmix.storage.description import OWN, description_checksum
+from graphmix.training.methods import METHODS, possible_in_fits
 from graphmix.workflow.model import load_model
+from graphmix.workflow.parameters import OF_RULES
+from graphmix.workflow.stored_estimator import stored_parameters
 from small_tables import fit_tables, tree, write_edges, write_nodes
 
 
@@ -164,6 +168,14 @@ def test_a_folder_of_something_else_is_left_alone(fitted, tmp_path):
         fitted.save(tmp_path / "thesis.tex")
     with pytest.raises(RunError, match="is not a model's folder"):
         GraphMixClassifier.load(tmp_path)
+
+
+def test_parameters_of_methods_that_it_cannot_train_are_gone_and_not_read_from_older_folders():
+    assert {"epochs", "hops"} < set(graphmix.GraphMixClassifier().get_params())
+    assert not set(OF_RULES) & set(graphmix.GraphMixClassifier().get_params())
+    assert all(METHODS[name].rule is None for name in possible_in_fits())
+    older = SimpleNamespace(estimator={"parameters": {"epochs": 3, "bvat_form": None, "ties": None}})
+    assert stored_parameters(older) == {"epochs": 3}
 
 
 def test_changed_weights_are_refused(saved):

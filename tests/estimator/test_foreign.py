@@ -73,6 +73,24 @@ def test_weights_in_every_form_train_the_same_networks(small, quick, fitted):
         np.testing.assert_array_equal(quick().fit(*given).predict_proba(), expected)
 
 
+def test_weights_of_1_are_no_weights_and_may_stand_beside_others(small, quick, fitted):
+    ones = np.ones(small.edges.shape[1])
+    unweighted = quick(backbone="gat").fit(small.x, small.y, small.edges, edge_weight=ones)  # GAT takes no weights
+    assert unweighted.graph_.edge_weights is None
+    np.testing.assert_array_equal(
+        fitted.predict_proba(small.x, small.edges, edge_weight=ones), fitted.predict_proba(small.x, small.edges)
+    )
+    weighted = quick().fit(small.x, small.y, small.edges, edge_weight=ones / 2)
+    np.testing.assert_array_equal(
+        weighted.predict_proba(small.x, matrix(small)),
+        weighted.predict_proba(small.x, small.edges, edge_weight=ones),
+    )
+    with pytest.raises(DataError, match="the edges of the fit had weights, but these have none"):
+        weighted.predict(small.x, small.edges)
+    with pytest.raises(DataError, match="the edges of the fit had no weights, but these have some"):
+        fitted.predict(small.x, small.edges, edge_weight=ones / 2)
+
+
 def test_features_of_edges_are_no_weights(small):
     several = torch.ones(small.edges.shape[1], 2)
     assert read_graph(pyg.Data(torch.ones(120, 1), small.edges, several)).weights is None

@@ -72,7 +72,7 @@ def test_a_report_that_cannot_be_stored_is_a_failure_and_the_next_round_may_begi
     process = Process('{"did": "step", "step": "x"}\n{"did": "round"}\n{"did": "map"}\n', lives=True)
     each, reports = make(process, report=store)
     assert each.order("round")
-    told = [reports.get(timeout=5) for _ in range(3)]
+    told = [reports.get(timeout=60) for _ in range(3)]
     assert [report["did"] for report in told] == ["round", "failed", "map"]
     assert "the disk is full" in told[1]["why"]
     assert each.order("round")
@@ -82,10 +82,10 @@ def test_a_report_that_cannot_be_stored_is_a_failure_and_the_next_round_may_begi
 def test_a_process_that_cannot_be_started_is_told(make):
     each, reports = make(OSError("no processes left"), Process('{"did": "round"}\n'))
     assert each.order("round")
-    assert "no processes left" in reports.get(timeout=5)["why"]
+    assert "no processes left" in reports.get(timeout=60)["why"]
     assert each.step is None
     assert each.order("round")
-    assert reports.get(timeout=5)["did"] == "round"
+    assert reports.get(timeout=60)["did"] == "round"
 
 
 def test_a_system_without_threads_is_told_and_leaves_no_process(make, monkeypatch):
@@ -103,20 +103,20 @@ def test_a_system_without_threads_is_told_and_leaves_no_process(make, monkeypatc
 
     refuse("_send")
     assert not each.order("round")
-    assert "new thread" in reports.get(timeout=5)["why"]
+    assert "new thread" in reports.get(timeout=60)["why"]
     refuse("_listen")
     assert each.order("round")
-    assert "new thread" in reports.get(timeout=5)["why"]
+    assert "new thread" in reports.get(timeout=60)["why"]
     assert unheard.ended.is_set()
     refuse("nothing")
     assert each.order("round")
-    assert reports.get(timeout=5)["did"] == "round"
+    assert reports.get(timeout=60)["did"] == "round"
 
 
 def test_a_report_that_was_cut_off_is_told_by_the_end_of_the_process(make):
     each, reports = make(Process('{"did": "rou'))
     each.order("round")
-    assert "ended with code 1" in reports.get(timeout=5)["why"]
+    assert "ended with code 1" in reports.get(timeout=60)["why"]
     assert each.step is None
 
 
@@ -125,7 +125,7 @@ def test_nobody_waits_until_a_process_reads_its_order(make):
         may, wrote = threading.Event(), threading.Event()
 
         def write(self, line):
-            self.may.wait(1)
+            self.may.wait(60)
             self.wrote.set()
 
     each, _ = make(Process(stdin=Full(), lives=True))
@@ -133,7 +133,7 @@ def test_nobody_waits_until_a_process_reads_its_order(make):
     assert not Full.wrote.is_set()
     assert not each.order("round")
     Full.may.set()
-    assert Full.wrote.wait(5)
+    assert Full.wrote.wait(60)
     each.close()
 
 

@@ -178,7 +178,7 @@ def test_a_verdict_explains_itself(results: Watched) -> None:
 
 def test_a_command_can_be_copied(demo: Watched) -> None:
     demo.page.locator(".command .copy").first.click()
-    demo.page.locator(".command .copy", has_text="Copied").first.wait_for(timeout=2000)
+    demo.page.locator(".command .copy", has_text="Copied").first.wait_for()
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -133,10 +133,17 @@ def test_an_unfinished_other_run_is_refused(tmp_path, dataset, change, message):
     assert message in str(caught.value)
 
 
+def test_an_unfinished_run_is_not_read(tmp_path, dataset):
+    with pytest.raises(KeyboardInterrupt):
+        train(*dataset, CONFIG, tmp_path / "run", device="cpu", chunk=1, watch=interrupt_after(1))
+    with pytest.raises(RunError, match="is not finished; train with the same arguments"):
+        load_run(tmp_path / "run")
+
+
 def test_other_data_is_another_run(tmp_path, dataset):
     with pytest.raises(KeyboardInterrupt):
         train(*dataset, CONFIG, tmp_path / "run", device="cpu", chunk=1, watch=interrupt_after(1))
-    with pytest.raises(RunError, match="another run"):
+    with pytest.raises(RunError, match=r"another run \(with other features, edges, labels or masks\)"):
         train(*synthetic(nodes=150, features=60, seed=3), CONFIG, tmp_path / "run", device="cpu")
 
 

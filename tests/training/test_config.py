@@ -87,7 +87,8 @@ def test_the_appendix_by_dataset_and_backbone():
         ({"trials": "5"}, "`trials` must be a whole number, not '5'"),
         ({"trials": True}, "`trials` must be a whole number, not True"),
         ({"bias": "no"}, "`bias` must be True or False, not 'no'"),
-        ({"gamma": 10**400}, "`gamma` must be a finite number"),
+        ({"gamma": 1e30}, "`gamma` must be a number between -1e+30 and 1e+30, not 1e+30"),
+        ({"gamma": 10**400}, "`gamma` must be a number between"),
         ({"epochs": 10**12}, "`epochs` must be at most"),
         ({"epochs": "10"}, "`epochs` must be a whole number, not '10'"),
         ({"reading": ["paper"]}, "`reading` must be one of"),
@@ -106,6 +107,11 @@ def test_values_out_of_range_are_refused_in_one_sentence(choices, message):
         Config.for_dataset("cora", **choices)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_dataset_is_a_name():
+    with pytest.raises(ConfigError, match=r"`dataset` must be a name, such as 'cora' or graph\.name, not Config"):
+        Config.for_dataset(Config())
 
 
 def test_numbers_of_numpy_become_plain_ones():

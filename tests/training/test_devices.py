@@ -214,6 +214,18 @@ def test_a_graph_of_another_library_is_named():
         fit({"x": graph.x}, split, Config(trials=1, epochs=1))
 
 
+def test_arguments_of_another_type_are_named():
+    graph, split = synthetic(nodes=100, features=10, seed=1)
+    config = Config(trials=1, epochs=1)
+    with pytest.raises(DataError, match=r"needs a graphmix.Split, not tuple; for masks: graphmix.Split.build"):
+        fit(graph, (split.train, split.val, split.test), config)
+    for given in ({"epochs": 1}, {}):
+        with pytest.raises(ConfigError, match=r"`config` must be a graphmix.Config, not dict"):
+            fit(graph, split, given)
+    with pytest.raises(DataError, match=r"predict a graphmix.Graph, not Tensor"):
+        fit(graph, split, config).predict(graph.y)
+
+
 @pytest.mark.parametrize(("share", "free"), [(1.0, 70), (0.5, 40)])
 def test_the_free_memory_of_a_gpu_is_no_more_than_the_process_may_use(monkeypatch, share, free):
     counts = {

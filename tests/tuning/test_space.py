@@ -98,7 +98,7 @@ def test_which_values_a_dimension_holds(values, inside, outside):
         ({"alpha": {"low": 1, "high": 2, "stop": 1}}, "has 'stop'"),
         ({"alpha": {"low": 2, "high": 1}}, "must be below high"),
         ({"alpha": {"low": -1, "high": 1}}, "at least 0"),
-        ({"alpha": {"low": 0, "high": 1, "log": True}}, "low is above 0"),
+        ({"alpha": {"low": 0, "high": 1, "log": True}}, "needs a low above 0"),
         ({"alpha": {"low": 1, "high": 2, "log": 1}}, "true or false"),
         ({"hidden": {"low": 1, "high": 9, "step": 0.5}}, "step of 'hidden'"),
         ({"alpha": {"low": 0, "high": 1, "step": -1}}, "step of 'alpha'"),

@@ -222,6 +222,15 @@ def test_invalid_questions_are_refused(tiny, settings, said):
         tune(tiny, replace(FEW, **options), **settings)
 
 
+def test_arguments_of_another_type_are_named(tiny):
+    with pytest.raises(DataError, match="not NoneType; for masks"):
+        tune((tiny[0], None))
+    with pytest.raises(ConfigError, match=r"`options` must be a graphmix\.TuneOptions, not dict"):
+        tune(tiny, options={"points": 2})
+    with pytest.raises(ConfigError, match=r"space: .hidden. must be a list of values"):
+        tune(tiny, space={"hidden": 16})
+
+
 def test_a_split_without_validation_nodes_is_refused(tiny):
     graph, split = tiny
     with pytest.raises(DataError, match="validation"):

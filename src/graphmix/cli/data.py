@@ -96,7 +96,8 @@ def notes(places: dict[str, Path | None]) -> list[str]:
     for name, place in places.items():
         files = data.DATASETS[name].files
         if place is not None and files is not None:
-            root = place.parents[len(Path(files.folder).parts) - 1]
+            folder = Path(files.folder).parts
+            root = place.parents[len(folder) - 1] if place.parts[-len(folder) :] == folder else place
             by_root.setdefault(root, []).append(name)
     lines = [f"In {root}: {', '.join(names)}." for root, names in by_root.items()]
     if any(place is None and data.DATASETS[name].files for name, place in places.items()):

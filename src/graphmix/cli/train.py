@@ -46,7 +46,7 @@ from graphmix.training.checkpoint_minutes import MINUTES, check_minutes, idle_mi
 from graphmix.training.config import Config
 from graphmix.training.config_file import read_config
 from graphmix.training.estimates import check_runs
-from graphmix.training.expectations import few_epochs, unused_settings
+from graphmix.training.expectations import few_epochs, unused_seeds, unused_settings
 from graphmix.training.methods import METHODS
 from graphmix.training.settings import RUN
 
@@ -117,15 +117,19 @@ def train(
     chosen = choose_device(device if here else "cpu")
     with busy(f"loading {name_for_screen(dataset)}"):
         graph, masks = load(dataset, split=split, seeds=seeds, data_root=data_root, report=announce, limit=limits)
+    fixed = "saved" if split is not None and is_file(split) else masks.name if masks.seeds is None else None
+    notes = [] if fixed is None else unused_seeds(fixed, {"splits": splits, "split_seed": split_seed})
     folder = out or fresh_folder(f"{graph.name}-{method}")
     if METHODS[method].baseline:
         minutes = {} if checkpoint_minutes == MINUTES else {"checkpoint_minutes": checkpoint_minutes}
+        for note in notes:
+            say(f"graphmix: {note}")
         _warn_of_unused(method, given | minutes | ({} if here else {"executor": executor, "address": address}))
         results = _run_baseline(method, graph, masks, config, folder, device)
     else:
         # Where nobody asks for other epochs, they are the paper's, however few.
         few = None if given["epochs"] is None else few_epochs(config)
-        notes = [note for note in (few, unused_settings(config, given)) if note is not None]
+        notes += [note for note in (few, unused_settings(config, given)) if note is not None]
         notes += idle_minutes(checkpoint_minutes, here=here)
         fits = fitting(graph, config, chosen)
         if fits is not config:

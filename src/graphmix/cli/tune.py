@@ -28,7 +28,7 @@ from graphmix.storage.folders import BEST, STUDY, check_tune_folder, make_folder
 from graphmix.text import counted, name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.estimates import check_runs
-from graphmix.training.expectations import few_epochs
+from graphmix.training.expectations import few_epochs, unused_seeds
 from graphmix.training.settings import RUN
 from graphmix.tuning.options import CHECK_TRIALS, POINTS, TRIALS, TuneOptions
 from graphmix.tuning.space import Space, check_space, idle, read_space, space_text
@@ -135,7 +135,7 @@ def tune(
     # Nothing is computed to print a space.
     with opened(*(IN_PROCESS, None) if print_space else (executor, address)) as where:
         with busy("starting"):
-            target, implied = _target(dataset, tables, split, of_dataset, limits, options, where.device(device))
+            target, implied = _target(dataset, tables, split, of_dataset, limits, options, where.device(device), notes)
             from graphmix.tuning.api import space_for
             from graphmix.workflow.room import device_of
         fixed = implied | fixed
@@ -190,8 +190,9 @@ def _target(
     limits: Limits,
     options: TuneOptions,
     device: str,
+    notes: list[str],
 ) -> "tuple[Target, dict[str, Any]]":
-    """Read the graph; return what the search is about, and the hyperparameters that the options imply."""
+    """Read the graph; return what the search is about, and the hyperparameters that the options imply; add to notes."""
     from graphmix.data import check_split_name, is_file, load, split_seeds
     from graphmix.tuning.api import balanced_settings, graph_target, table_target
 
@@ -210,6 +211,9 @@ def _target(
 
     graph, masks = draw(options.trials, options.seed)
     masks.require_validation()
+    fixed = "saved" if split is not None and is_file(split) else masks.name if masks.seeds is None else None
+    if fixed is not None:
+        notes += unused_seeds(fixed, {name: of_dataset[name] for name in ("splits", "split_seed")})
     target = graph_target(graph, lambda trials, seed: draw(trials, seed).split)
     return target, {}
 

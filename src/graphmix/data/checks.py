@@ -1,6 +1,7 @@
 """Convert and check the features, edges and labels that a user gives; errors name what is wrong."""
 
 import warnings
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,10 @@ def check_labels(y: object, nodes: int) -> NDArray[np.int64]:
 
 def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_names: tuple[str, ...] | None) -> int:
     """Determine the number of classes, and check the labels `[nodes]` against it."""
-    classes = num_classes
+    try:
+        classes = None if num_classes is None else index(num_classes)
+    except TypeError as error:
+        raise DataError(f"`num_classes` must be a whole number, not {num_classes!r}") from error
     if classes is None:
         classes = len(class_names) if class_names is not None else int(labels.max()) + 1
     if class_names is not None and len(class_names) != classes:
@@ -98,9 +102,12 @@ def count_classes(labels: NDArray[np.int64], num_classes: int | None, class_name
 
 def check_edges(edges: object, nodes: int) -> NDArray[np.integer[Any]]:
     """Convert edges: node numbers `[2, entries]`, in the given order and in a signed type of 32 or 64 bits."""
+    if sp.issparse(edges):
+        raise DataError("edges must be node numbers [2, edges], not a matrix; numpy.stack(matrix.nonzero()) has them")
     pairs = _as_integers(edges, "edges", may_be_short=True)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
-        raise DataError(f"edges must be [2, edges], but their shape is {list(pairs.shape)}")
+        turn = "; transpose them" if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
+        raise DataError(f"edges must be [2, edges], but their shape is {list(pairs.shape)}{turn}")
     if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
         edge, end = np.argwhere(((pairs < 0) | (pairs >= nodes)).T)[0]
         ends = f"({pairs[0, edge]}, {pairs[1, edge]})"
@@ -178,7 +185,7 @@ def _as_integers(values: object, what: str, *, may_be_short: bool = False) -> ND
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     # An empty list has no integers, so numpy does not give it an integer type.
     if array.size and array.dtype.kind not in "iu":
-        raise DataError(f"{what} must hold whole numbers, but its type is {array.dtype}")
+        raise DataError(f"{what} must hold whole numbers, not {array.dtype}")
     if array.size and array.max() > np.iinfo(np.int64).max:
         raise DataError(f"{what} must hold node or class numbers, but one is {array.max()}")
     return array if may_be_short and array.dtype in (np.int32, np.int64) else array.astype(np.int64)

@@ -145,7 +145,7 @@ class SharedEnds:
         if self.num_edges > MOST_LISTED:
             raise DataError(
                 f"{self.num_edges:,} pairs of links share a user, and at most {MOST_LISTED:,} can be listed; use "
-                "a gcn, gcn2, chebyshev, gpr or sage, which need no list"
+                "a gcn, gcn2, chebyshev, gpr, sage or grand, which need no list"
             )
         users, _ = self._incidence
         shared = sp.csr_array(users.T @ users)

@@ -126,7 +126,7 @@ class Graph:
 
     @property
     def edge_weights(self) -> Tensor | None:
-        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if they have none, and all count as 1."""
         return self.structure.weights
 
     @property
@@ -174,8 +174,14 @@ class Graph:
     def _null(self) -> "Graph":
         return self if self.num_edges == 0 else self.with_structure(Edges.none(self.num_nodes, self.y.device))
 
-    def with_x(self, x: Features) -> "Graph":
-        """Return the graph with other features, float32 `[nodes, features]`."""
+    def with_x(self, x: object) -> "Graph":
+        """Return the graph with other features `[nodes, features]`, in any form that `build` takes, as they are.
+
+        Raises:
+            DataError: they are those of another number of nodes, or invalid.
+        """
+        if not isinstance(x, SparseMatrix) and not (isinstance(x, Tensor) and _is_ready(x)):
+            x = as_features(x).to(self.y.device)
         if x.shape[0] != self.num_nodes:
             raise DataError(f"x has {x.shape[0]} rows, but the graph has {self.num_nodes} nodes")
         return replace(self, x=x)
@@ -198,7 +204,7 @@ class Graph:
         Args:
             order: int64 `[nodes]`, each node once.
         """
-        order = order.to(self.y.device)
+        order = torch.as_tensor(order, device=self.y.device)
         places = torch.arange(self.num_nodes, device=order.device)
         if order.shape != places.shape or not torch.equal(order.sort().values, places):
             raise DataError(f"an order of the nodes must name each of the {self.num_nodes} nodes once")
@@ -207,3 +213,7 @@ class Graph:
         else:
             x = SparseMatrix.from_scipy(self.x.to_scipy()[order.cpu().numpy()]).to(order.device)
         return replace(self, x=x, structure=self.structure.permuted(order), y=self.y[order])
+
+
+def _is_ready(x: Tensor) -> bool:
+    return x.dtype == torch.float32 and x.layout == torch.strided and x.dim() == 2

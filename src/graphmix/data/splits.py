@@ -91,7 +91,7 @@ def make_split(
         if public is None:
             raise DataError(f"{graph.name} has no public split; choose one of {DRAWN_NAMES}")
         return public
-    _check_memory(len(seeds), graph.num_nodes)
+    _check_memory(_count(seeds), graph.num_nodes)
     drawn = tuple(_check_seed(seed) for seed in seeds)
     if not drawn:
         raise DataError("a split needs at least one seed")
@@ -139,7 +139,9 @@ def _random(graph: Graph, sizes: Sizes | None) -> Quotas:
         raise DataError(
             f"{graph.name} has no public split to take sizes from; choose the split benchmark, K-per-class or R-percent"
         )
-    if len(sizes) != 3 or min(sizes[:2]) < 1 or sizes[2] < 0:
+    if np.ndim(sizes) != 1 or len(sizes) != 3:
+        raise DataError(f"`sizes` must be the numbers of training, validation and test nodes, not {sizes!r}")
+    if min(sizes[:2]) < 1 or sizes[2] < 0:
         raise DataError(f"a random split needs training and validation nodes, but its sizes are {tuple(sizes)}")
     group = np.where(_labels(graph) == UNKNOWN, -1, 0)
     labeled = int((group == 0).sum())
@@ -277,6 +279,13 @@ def _check_memory(splits: int, nodes: int) -> None:
             f"{splits:,} splits of {nodes:,} nodes need at least {as_size(needed)} of memory ({as_size(free)} are free)"
             "; lower `trials`, or use a public or saved split"
         )
+
+
+def _count(seeds: Sequence[int]) -> int:
+    try:
+        return len(seeds)
+    except TypeError as error:
+        raise DataError(f"`seeds` must be a list with a seed for each split, not {seeds!r}") from error
 
 
 def _check_seed(seed: int) -> int:

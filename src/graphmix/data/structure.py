@@ -43,7 +43,7 @@ class Structure(Protocol):
 
     @property
     def weights(self) -> Tensor | None:
-        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if they have none: all count as 1."""
 
     @property
     def num_edges(self) -> int:
@@ -115,7 +115,7 @@ class Edges:
     Attributes:
         edge_index: int64 `[2, 2 * edges]`: both directions of every edge, sorted, no self-loops, no repeats.
         num_nodes: number of nodes.
-        weights: float32 `[2 * edges]`, above 0 and equal for both directions of an edge; None if all are 1.
+        weights: float32 `[2 * edges]`, above 0, equal for both directions of an edge; None: all count as 1.
     """
 
     edge_index: Tensor

@@ -26,7 +26,7 @@ class GraphLike(Protocol):
 
     @property
     def edge_weights(self) -> Tensor | None:
-        """Weight of each direction of an edge: float32 `[2 * edges]`; None if all are 1."""
+        """Weight of each direction of an edge: float32 `[2 * edges]`; None if they have none, and all count as 1."""
 
     @property
     def propagation(self) -> SparseMatrix | Chain | None:

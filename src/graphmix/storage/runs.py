@@ -12,7 +12,7 @@ results.json          what `graphmix train --json` prints; written last, so its 
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ class Run:
 
     folder: Path
     fit: Fit
-    results: RunResult
+    results: RunResult = field(repr=False)
 
     def _repr_html_(self) -> str:
         return html_facts(f"Run on {self.results.dataset}", [("folder", self.folder)]) + self.fit._repr_html_()
@@ -214,6 +214,8 @@ def load_run(folder: Path | str, model: Backbone | None = None) -> Run:
         RunError: the folder holds no finished run, a damaged one, or one of another model.
     """
     folder = Path(folder)
+    if (folder / CONFIG).exists() and not (folder / RESULTS).exists():
+        raise RunError(f"the run in {folder} is not finished; train with the same arguments to finish it")
     results = load(folder / RESULTS)
     try:
         config = Config.from_dict(results)
@@ -252,6 +254,10 @@ def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
         yield
 
 
+# Fingerprints and descriptions say nothing to a reader.
+_OTHER = {"network": "with another custom model", "data": "with other features, edges, labels or masks"}
+
+
 def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     check_run_folder(folder)
     if not (folder / CONFIG).exists():
@@ -260,7 +266,7 @@ def _check_folder(folder: Path, asked: dict[str, Any]) -> None:
     different = first_difference(begun, asked)
     if different is not None:
         values = f"{different} is {begun.get(different)!r} there and {asked[different]!r} here"
-        told = "with another custom model" if different == "network" else values
+        told = _OTHER.get(different, values)
         raise RunError(f"{folder} holds another run ({told}); choose another `out`")
     if begun.get("versions") != versions():
         raise RunError(f"{folder} holds a run of other package versions; choose another `out` or delete it")

@@ -166,6 +166,9 @@ class Config(BatchSettings, RuleSettings, VariantSettings, NetworkSettings):
             >>> Config.for_dataset("coauthor-cs").hidden, Config.for_dataset("cora", backbone="gat").learning_rate
             (64, 0.005)
         """
+        named: object = dataset
+        if not isinstance(named, str):
+            raise ConfigError(f"`dataset` must be a name, such as 'cora' or graph.name, not {type(named).__name__}")
         reading = str(check_value("reading", reading or cls.reading, HYPERPARAMETERS["reading"]))
         unknown = set(given) - set(HYPERPARAMETERS)
         if unknown:

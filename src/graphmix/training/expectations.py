@@ -54,6 +54,12 @@ def unused_settings(config: Config, given: Mapping[str, Any]) -> str | None:
     return "; ".join(note for note in notes if note) or None
 
 
+def unused_seeds(split: str, given: Mapping[str, Any]) -> list[str]:
+    """Return a warning if options of a draw are given, by name, although this split is not drawn."""
+    names = [name for name, value in given.items() if value]
+    return [_no_effect(names, f"{split} split")] if names else []
+
+
 def _unread(config: Config, asked: list[str], given: Mapping[str, Any]) -> list[str]:
     """Those of the hyperparameters that the method does not use."""
     method = METHODS[config.method]

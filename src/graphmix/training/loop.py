@@ -15,6 +15,7 @@ from graphmix.method import confusion, f1, reliability, softmax
 from graphmix.models import Backbone
 from graphmix.models.registry import CUSTOM, NETWORKS, backbone_class
 from graphmix.notebook import html_facts
+from graphmix.text import counted
 from graphmix.training.batch import Batch
 from graphmix.training.capture import Captured, capturable, on_side_stream
 from graphmix.training.checkpoints import Checkpoints, Stopwatch
@@ -87,10 +88,10 @@ class Fit:
     network: Backbone | None = None
 
     def __repr__(self) -> str:
-        config, percent = self.config, 100 * self.test_accuracy.double()
-        spread = f" ± {percent.std():.1f}" if len(percent) > 1 else ""
-        what = f"{config.method}, {config.backbone}, {len(self.trials)} trials × {config.epochs:,} epochs"
-        return f"Fit({what}: test accuracy {percent.mean():.1f}{spread} %, {self.seconds:.1f} s)"
+        config, accuracy = self.config, _spread(self.test_accuracy)
+        trained = f"{counted(len(self.trials), 'trial')} × {counted(config.epochs, 'epoch')}"
+        tested = f"test accuracy {accuracy}" if accuracy else "no test nodes"
+        return f"Fit({config.method}, {config.backbone}, {trained}: {tested}, {self.seconds:.1f} s)"
 
     def _repr_html_(self) -> str:
         config = self.config
@@ -196,8 +197,12 @@ def fit(
         device: "auto", "cpu", "cuda" or "cuda:1".
         chunk: how many trials to train at once; default: chosen from the device and its free memory.
         watch: called after every epoch; on the CPU from several threads, one per batch in training.
+
+    Raises:
+        DataError: the split does not fit the graph, or one of the two is invalid.
+        ConfigError: a hyperparameter or an option is invalid, or does not suit the graph or its size.
     """
-    config = for_team(for_model(config or Config(), model))
+    config = for_team(for_model(Config() if config is None else config, model))
     check_chunk(chunk)
     task = Task.build(graph, split, config, choose_device(device))
     return Fit.join(list(fit_batches(task, config, model=model, chunk=chunk, watch=watch)))
@@ -210,6 +215,9 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
     Raises:
         DataError: the graph has another number of features than the one that was trained on.
     """
+    given: object = graph
+    if not isinstance(given, Graph):
+        raise DataError(f"these networks predict a graphmix.Graph, not {type(given).__name__}")
     if graph.num_features != model.features:
         raise DataError(f"the graph has {graph.num_features} features; these networks were trained on {model.features}")
     graph = prepare(graph, config).to("cpu")  # where the weights are
@@ -221,6 +229,9 @@ def predict_proba(model: Backbone, config: Config, graph: Graph) -> Tensor:
 
 def for_model(config: Config, model: Backbone | None) -> Config:
     """Mark the config as custom if a model is given, and check that they match."""
+    given: object = config
+    if not isinstance(given, Config):
+        raise ConfigError(f"`config` must be a graphmix.Config, not {type(given).__name__}")
     if model is not None and not isinstance(model, Backbone):
         raise ConfigError(
             f"`model` must be a Backbone, for example from graphmix.wrap(module, mix_at=…), not {type(model).__name__}"

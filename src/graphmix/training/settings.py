@@ -4,6 +4,7 @@ Checks, command-line options, estimator parameters, the table in the documentati
 """
 
 import dataclasses
+import math
 import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -162,8 +163,10 @@ def _is_whole(value: Any) -> TypeGuard[int]:
 
 def _number(name: str, value: Any, rules: Setting) -> float:
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not fits or not -_HUGE < value < _HUGE:
+    if not fits or not -math.inf < value < math.inf:
         raise ConfigError(f"`{name}` must be a finite number, not {_quoted(value)}")
+    if not -_HUGE < value < _HUGE:
+        raise ConfigError(f"`{name}` must be a number between {-_HUGE:g} and {_HUGE:g}, not {_quoted(value)}")
     return float(value)
 
 

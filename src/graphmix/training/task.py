@@ -23,7 +23,17 @@ from graphmix.training.reach import Reach
 
 def prepare(graph: Graph, config: Config) -> Graph:
     """Return the graph with its features in the form that the run trains on."""
-    return graph.with_x(row_normalise(binarise(graph.x))) if config.binarise else graph
+    return replace(graph, x=row_normalise(binarise(graph.x))) if config.binarise else graph
+
+
+def check_given(graph: object, split: object) -> None:
+    """Raise DataError unless these are a graph and a split."""
+    if not isinstance(graph, Graph):
+        built = "graphmix.Graph.build(data.x, data.edge_index, data.y)"
+        raise DataError(f"training needs a graphmix.Graph, not {type(graph).__name__}; for PyG's Data: {built}")
+    if not isinstance(split, Split):
+        built = "graphmix.Split.build(train, val, test)"
+        raise DataError(f"training needs a graphmix.Split, not {type(split).__name__}; for masks: {built}")
 
 
 def check_edge_weights(graph: Graph, config: Config) -> None:
@@ -145,10 +155,7 @@ class Task:
     @classmethod
     def build(cls, graph: Graph, split: Split, config: Config, device: torch.device | str = "cpu") -> Self:
         """Check that the split fits the graph, prepare the features, and move everything to the device."""
-        given: object = graph
-        if not isinstance(given, Graph):
-            built = "graphmix.Graph.build(data.x, data.edge_index, data.y)"
-            raise DataError(f"training needs a graphmix.Graph, not {type(given).__name__}; for PyG's Data: {built}")
+        check_given(graph, split)
         split.check(graph)
         splits = split.train.shape[0]
         if splits not in (1, config.trials):

@@ -20,10 +20,10 @@ from graphmix.text import name_for_screen
 from graphmix.training.config import Config
 from graphmix.training.config_file import config_text
 from graphmix.training.methods import METHODS, STEADY
-from graphmix.training.task import check_edge_weights
+from graphmix.training.task import check_edge_weights, check_given
 from graphmix.tuning.options import TuneOptions
 from graphmix.tuning.search import Target, search
-from graphmix.tuning.space import Space, parse_space, read_space, usual_space
+from graphmix.tuning.space import Choices, Interval, Space, parse_space, read_space, usual_space
 from graphmix.tuning.watching import TuneWatcher
 from graphmix.workflow.columns import Columns
 from graphmix.workflow.fitting import with_label
@@ -118,8 +118,10 @@ def tune_tables(
 
 def graph_target(graph: Graph, split: Split | Callable[[int, int], Split]) -> Target:
     """Return what a search on a graph is about: its usual values are those of the paper for the graph's name."""
-    splits = split if callable(split) else lambda trials, seed: split
-    return Target(graph, splits, partial(Config.for_dataset, graph.name))
+    if callable(split):
+        return Target(graph, split, partial(Config.for_dataset, graph.name))
+    check_given(graph, split)
+    return Target(graph, lambda trials, seed: split, partial(Config.for_dataset, graph.name))
 
 
 def table_target(nodes: Source, edges: Source, columns: Columns, options: FitOptions, device: str = "auto") -> Target:
@@ -153,9 +155,7 @@ def space_for(target: Target, space: GivenSpace, fixed: Mapping[str, Any]) -> Sp
     if isinstance(space, Path | str):
         return read_space(Path(space))
     if space is not None:
-        plain = {
-            name: each if isinstance(each, list | tuple | Mapping) else each.to_toml() for name, each in space.items()
-        }
+        plain = {name: each.to_toml() if isinstance(each, Choices | Interval) else each for name, each in space.items()}
         return parse_space(plain)
     found = usual_space(
         target.make, {name: value for name, value in fixed.items() if value is not None}, _suits(target)
@@ -188,7 +188,10 @@ def _tune(
     for name in ("trials", "seed"):
         if settings.get(name) is not None:
             raise ConfigError(f"`{name}` is an option of a search; give it in `options`")
-    options = options or TuneOptions()
+    options = TuneOptions() if options is None else options
+    given: object = options
+    if not isinstance(given, TuneOptions):
+        raise ConfigError(f"`options` must be a graphmix.TuneOptions, not {type(given).__name__}")
     if out is not None:
         check_search(Path(out), options.study_of(target.graph.name))
     found = search(target, space_for(target, space, settings), settings, options, watch=watch, executor=executor)

@@ -232,8 +232,10 @@ def _interval(name: str, entry: Mapping[str, Any]) -> Interval:
     step, log = entry.get("step"), entry.get("log", False)
     if step is not None and (type(step) not in (int, rules.kind) or not 0 < step < float("inf")):
         raise ConfigError(f"the step of {name!r} must be a number above 0 of its kind, not {step!r}")
-    if type(log) is not bool or (log and (low <= 0 or step is not None)):
-        raise ConfigError(f"log of {name!r} must be true or false; with true, low is above 0 and there is no step")
+    if type(log) is not bool:
+        raise ConfigError(f"log of {name!r} must be true or false, not {log!r}")
+    if log and (low <= 0 or step is not None):
+        raise ConfigError(f"{name!r} with log needs a low above 0, and no step")
     if not low < high:
         raise ConfigError(f"low of {name!r} ({low}) must be below high ({high})")
     return Interval(low, high, None if step is None else rules.kind(step), log)

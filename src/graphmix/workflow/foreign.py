@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphmix.data import Split
+from graphmix.data import Graph, Split
 from graphmix.data.checks import UNKNOWN
+from graphmix.data.structure import Edges
 from graphmix.errors import DataError
 from graphmix.sparse import SparseMatrix
 from graphmix.workflow.labels import read_labels
@@ -60,7 +61,7 @@ def read_graph(x: Any, edges: Any = None, weights: Any = None) -> Given:
 
 
 def read_edges(edges: Any, weights: Any, nodes: int) -> tuple[Any, Any]:
-    """Return edges as node numbers `[2, entries]`, and their weights `[entries]` or None if all are 1.
+    """Return edges as node numbers `[2, entries]`, and their weights `[entries]` or None if they have none.
 
     Args:
         edges: node numbers `[2, entries]`, an adjacency matrix `[nodes, nodes]` of weights, scipy sparse or torch
@@ -146,6 +147,13 @@ def split_by_mask(numbers: NDArray[np.int64], val_mask: Any) -> Split:
     return split
 
 
+def without_ones(graph: Graph) -> Graph:
+    """Leave out weights that are all 1: networks that use no weights may be trained then."""
+    if graph.edge_weights is None or not bool((graph.edge_weights == 1).all()):
+        return graph
+    return graph.with_structure(Edges(graph.edge_index, graph.num_nodes))
+
+
 def is_networkx(graph: Any) -> bool:
     """Whether an object has the attributes of a NetworkX graph."""
     return all(hasattr(graph, name) for name in ("nodes", "edges", "adj"))
@@ -196,7 +204,7 @@ def _networkx_edges(graph: Any, nodes: int) -> tuple[NDArray[np.int64], NDArray[
     if all(weight is None for *_, weight in held):
         return pairs, None
     weights = [1.0 if weight is None else weight for *_, weight in held]
-    return pairs, _unless_ones(np.asarray(weights))
+    return pairs, np.asarray(weights)
 
 
 def _matrix_edges(matrix: Any, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
@@ -208,13 +216,7 @@ def _matrix_edges(matrix: Any, nodes: int) -> tuple[NDArray[np.int64], NDArray[n
     entries = entries.tocoo()
     used = entries.data != 0
     pairs = np.stack([entries.row[used], entries.col[used]]).astype(np.int64)
-    return pairs, _unless_ones(entries.data[used])
-
-
-def _unless_ones(weights: NDArray[Any]) -> NDArray[Any] | None:
-    if weights.dtype.kind == "b" or bool((weights == 1).all()):
-        return None
-    return weights
+    return pairs, None if entries.dtype == np.bool_ else entries.data[used]
 
 
 def _as_matrix(values: Any) -> Any:

@@ -124,7 +124,7 @@ class Member:
             # 1e-8, on the row's place: matrix products sum rows at the edge of a block in another order.
             network = replace(network, weights={name: weight.double() for name, weight in self.tensors.items()})
             x = graph.x
-            graph = graph.with_x(x.double() if isinstance(x, Tensor) else replace(x, values=x.values.double()))
+            graph = replace(graph, x=x.double() if isinstance(x, Tensor) else replace(x, values=x.values.double()))
         return ensemble(predict_proba(network, self.config, graph))
 
     def _check(self, graph: Graph) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 from graphmix.errors import ConfigError
 from graphmix.results.fit import MIXTURE
-from graphmix.training.config import AUTO, Config
+from graphmix.training.config import AUTO, HYPERPARAMETERS, Config
 from graphmix.training.methods import fit_methods
-from graphmix.training.settings import Parameter, parameters
+from graphmix.training.settings import RULE, Parameter, parameters
 from graphmix.workflow.options import BALANCED, FitOptions, check_methods
 
 _OWN = (
@@ -35,6 +35,8 @@ _OWN = (
 )
 # Hyperparameters that the estimator's own parameters set, that prepare X, or that have no effect by themselves.
 _SET = ("method", "reading", "seed", "class_weight", "target_weight", "select_by", "ties", "binarise")
+# Hyperparameters of methods that a fit does not try.
+OF_RULES = tuple(name for name, rules in HYPERPARAMETERS.items() if rules.group == RULE)
 # `temperature` would read as that of the calibration.
 _NAMES = {"temperature": "sharpening_temperature"}
 
@@ -79,4 +81,4 @@ def config_parameters(config: Config, method: str) -> dict[str, Any]:
 
 def _called() -> dict[str, str]:
     """Return what the estimator calls the hyperparameters that are its parameters, by their names in `Config`."""
-    return {name: _NAMES.get(name, name) for name, *_ in parameters(Config) if name not in _SET}
+    return {name: _NAMES.get(name, name) for name in HYPERPARAMETERS if name not in (*_SET, *OF_RULES)}

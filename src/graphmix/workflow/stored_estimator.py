@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from graphmix.errors import RunError
 from graphmix.workflow.model import TableModel
-from graphmix.workflow.parameters import config_parameters
+from graphmix.workflow.parameters import OF_RULES, config_parameters
 
 # Parameters of older versions that have no effect any more.
-_DROPPED = ("ties",)
+_DROPPED = ("ties", *OF_RULES)
 
 
 def describe_estimator(

@@ -1,5 +1,6 @@
 """From a name to a dataset."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -133,6 +134,23 @@ def test_a_saved_split_and_a_graph_of_ones_own(tmp_path):
     assert torch.equal(load(tmp_path / "mine.npz", split="random", seeds=[2]).split.val, drawn.val[1:])
     with pytest.raises(DataError, match="the split has 100 nodes, but the graph has 1000"):
         load("synthetic", split=tmp_path / "split.npz")
+
+
+def test_a_file_of_ones_own_may_have_weights_and_no_split(tmp_path):
+    graph, split = synthetic(nodes=100, classes=2, features=10, seed=1)
+    weights = np.linspace(0.5, 2, graph.num_edges)
+    edges = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]].numpy()
+    np.savez(tmp_path / "mine.npz", x=graph.x.to_dense(), edges=edges, weights=weights, y=graph.y)
+    read, drawn = load(tmp_path / "mine.npz", split="5-per-class")
+    assert read.edge_weights[read.edge_index[0] < read.edge_index[1]].tolist() == pytest.approx(weights.tolist())
+    assert drawn.name == "5-per-class"
+    with pytest.raises(DataError, match="mine has no public split; choose one of random, "):
+        load(tmp_path / "mine.npz")
+    write_npz(tmp_path / "again.npz", read, split)
+    assert torch.equal(load(tmp_path / "again.npz").graph.edge_weights, read.edge_weights)
+    np.savez(tmp_path / "half.npz", x=graph.x.to_dense(), edges=edges, y=graph.y, train=split.train)
+    with pytest.raises(DataError, match=r"half.npz has no array 'val'"):
+        load(tmp_path / "half.npz")
 
 
 def test_an_unknown_split_is_refused_before_anything_is_loaded(bare_machine):

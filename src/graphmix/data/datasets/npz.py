@@ -2,8 +2,9 @@
 
 x             [nodes, features], or in CSR form: x_data, x_indices, x_indptr, x_shape
 edges         [2, entries], node numbers
+weights       [entries], the weight of each edge; optional
 y             [nodes], class numbers, -1 where unknown
-train, val, test   bool masks, [nodes] or [trials, nodes]
+train, val, test   bool masks, [nodes] or [trials, nodes]; all or none of them
 num_classes   optional
 """
 
@@ -21,11 +22,11 @@ from graphmix.limits import USUAL, Limits
 from graphmix.sparse import SparseMatrix
 
 _CSR = csr_names("x")
-_NEEDED = ("edges", "y", "train", "val", "test")
+_NEEDED, _MASKS = ("edges", "y"), ("train", "val", "test")
 
 
-def read_npz(path: Path | str, limit: Limits = USUAL) -> tuple[Graph, Split]:
-    """Read a graph and its split, both validated, features row-normalised.
+def read_npz(path: Path | str, limit: Limits = USUAL) -> tuple[Graph, Split | None]:
+    """Read a graph and its split if it has one, both validated, features row-normalised.
 
     Args:
         path: the file; arrays of other names are not read.
@@ -35,14 +36,17 @@ def read_npz(path: Path | str, limit: Limits = USUAL) -> tuple[Graph, Split]:
         DataError: the file is missing, is not such a file, or contains an invalid graph.
     """
     path = Path(path)
-    arrays = read_arrays(path, "a graph", (*_NEEDED, "num_classes", "x", *_CSR), limit)
-    missing = [name for name in _NEEDED if name not in arrays]
+    arrays = read_arrays(path, "a graph", (*_NEEDED, *_MASKS, "weights", "num_classes", "x", *_CSR), limit)
+    masks = _MASKS if any(name in arrays for name in _MASKS) else ()
+    missing = [name for name in (*_NEEDED, *masks) if name not in arrays]
     if missing:
         raise DataError(f"{path} has no array {missing[0]!r}")
     try:
-        graph = Graph.build(_features(arrays), arrays["edges"], arrays["y"], _classes(arrays), name=path.stem)
-        split = Split.build(arrays["train"], arrays["val"], arrays["test"])
-        split.check(graph)
+        weights, classes = arrays.get("weights"), _classes(arrays)
+        graph = Graph.build(_features(arrays), arrays["edges"], arrays["y"], classes, name=path.stem, weights=weights)
+        split = Split.build(*(arrays[name] for name in masks)) if masks else None
+        if split is not None:
+            split.check(graph)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
     return graph, split
@@ -55,10 +59,11 @@ def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
         features = dict(zip(_CSR, (x.data, x.indices, x.indptr, np.array(x.shape)), strict=True))
     else:
         features = {"x": graph.x.cpu().numpy()}
-    masks = {name: getattr(split, name).cpu().numpy() for name in ("train", "val", "test")}
+    masks = {name: getattr(split, name).cpu().numpy() for name in _MASKS}
     edges, y = graph.edge_index.cpu().numpy(), graph.y.cpu().numpy()
+    weights: dict[str, Any] = {} if graph.edge_weights is None else {"weights": graph.edge_weights.cpu().numpy()}
     with Path(path).open("xb") as file:
-        np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks)
+        np.savez_compressed(file, edges=edges, y=y, num_classes=graph.num_classes, **features, **masks, **weights)
 
 
 def _classes(arrays: Mapping[str, Any]) -> int | None:
