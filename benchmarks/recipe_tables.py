@@ -43,7 +43,9 @@ def study() -> str:
     start = {each: next(iter(found.values()))[each] for each in ("cora", "citeseer")}
     began = " and ".join(f"{each['accuracy']:.2f} %" for each in start.values())
     made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in start.values()))
-    note = f"Points above the first row, which has {began}, and their standard error over {start['cora']['splits']} splits"
+    note = (
+        f"Points above the first row, which has {began}, and their standard error over {start['cora']['splits']} splits"
+    )
     lines += ["", f"{note}; cpu, 2 cores, {made}. `python benchmarks/recipe_study.py cora`."]
     return "\n".join(lines) + "\n"
 
