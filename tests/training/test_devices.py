@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -43,6 +45,16 @@ def test_features_without_dropout_do_not_limit_a_batch():
     assert cpu_batch(5, PUBMED, 2, most=1000) == 1
     assert cpu_batch(5, PUBMED, 2, most=1000, own=TINY) == 3  # a batch a core
     assert cpu_batch(5, PUBMED, 2, most=1000, own=PUBMED) == 1
+
+
+def test_passes_of_a_step_fill_a_batch_sooner():
+    graph, _ = synthetic(nodes=2000, features=100, seed=1)
+    plain = Config(trials=50, hidden=32, input_dropout=0.0, backbone="grand", method="graphmix-grand", perturbations=1)
+    at_once = [trials_at_once(graph, replace(plain, perturbations=passes), torch.device("cpu")) for passes in (1, 4, 8)]
+    # 2,000 x 32 hidden states for each pass, about a million in a batch.
+    assert at_once[0] == 50
+    assert at_once[1] <= 2**20 / (4 * 2000 * 32) < 2 * at_once[1]
+    assert at_once[2] <= 2**20 / (8 * 2000 * 32) < 2 * at_once[2] + 1
 
 
 def test_no_core_waits_for_another_batch():

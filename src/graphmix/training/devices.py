@@ -177,10 +177,9 @@ def bytes_per_trial(graph: Graph, config: Config, model: Backbone | None = None)
     features = 12 * _entries(graph, config, model)
     curves = 5 * config.epochs
     method = METHODS[config.method]
-    passes = getattr(config, method.passes) if isinstance(method.passes, str) else method.passes
     writes = method.writes_if is None or getattr(config, method.writes_if[0]) == method.writes_if[1]
     written = method.written_out * graph.num_nodes * graph.num_features if writes else 0
-    step = passes * (activations + features) + written
+    step = _passes(config) * (activations + features) + written
     whole = 0 if config.batch_nodes == 0 else _predicted(graph, config)
     return 4 * (weights + step + whole + curves)
 
@@ -262,7 +261,16 @@ def _in_native_code(graph: Graph, config: Config) -> bool:
 def _own_entries(graph: Graph, config: Config, model: Backbone | None) -> int:
     """Return the entries that every trial has for itself: all it reads, but features without dropout are shared.
 
-    Native code does not write dropped-out features, so they are shared too.
+    Native code does not write dropped-out features, so they are shared too. A method that makes several passes in a step
+    has that much for each, and at least their hidden states.
     """
+    network, passes = _footprint(graph, config), _passes(config)
     shared = config.input_dropout == 0 or _in_native_code(graph, config)
-    return _footprint(graph, config).entries if shared else _entries(graph, config, model)
+    own = network.entries if shared else _entries(graph, config, model)
+    return own if passes == 1 else passes * max(own, graph.num_nodes * network.hidden_width)
+
+
+def _passes(config: Config) -> int:
+    """Return how many passes there are whose gradients a step keeps."""
+    passes = METHODS[config.method].passes
+    return int(getattr(config, passes)) if isinstance(passes, str) else passes
