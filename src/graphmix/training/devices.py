@@ -261,8 +261,8 @@ def _in_native_code(graph: Graph, config: Config) -> bool:
 def _own_entries(graph: Graph, config: Config, model: Backbone | None) -> int:
     """Return the entries that every trial has for itself: all it reads, but features without dropout are shared.
 
-    Native code does not write dropped-out features, so they are shared too. A method that makes several passes in a step
-    has that much for each, and at least their hidden states.
+    Native code does not write dropped-out features, so they are shared too. A method that makes several passes in a
+    step has that much for each, and at least their hidden states.
     """
     network, passes = _footprint(graph, config), _passes(config)
     shared = config.input_dropout == 0 or _in_native_code(graph, config)
