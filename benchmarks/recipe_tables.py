@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec, names
@@ -17,7 +16,8 @@ NONE = "–"
 # How many points of a search are shown.
 BEST = 3
 STUDY = Path(__file__).parent / "results" / "recipe-study-cpu.jsonl"
-WAYS = {"alone": "trained alone", "committee": "a committee"}
+STUDIED, SIZES = ("cora", "citeseer"), ("single", "mean of 2", "mean of 4")
+START = ("alone", "weights, accuracy, single")
 
 
 def past_grand() -> str:
@@ -32,21 +32,22 @@ def means_of_four() -> str:
 
 def study() -> str:
     """What else was tried, by validation nodes."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for line in STUDY.read_text().splitlines():
-        held = json.loads(line)
-        found.setdefault(f"{WAYS[held['way']]}, {held['variant']}", {})[held["dataset"]] = held
-    lines = ["| | Cora | Citeseer |", "|---|---|---|"]
-    for name, of in found.items():
-        shown = [f"{of[each]['gain']:+.2f} ± {of[each]['gain_error']:.2f}" for each in ("cora", "citeseer")]
-        lines.append(f"| {name} | {' | '.join(shown)} |")
-    start = {each: next(iter(found.values()))[each] for each in ("cora", "citeseer")}
-    began = " and ".join(f"{each['accuracy']:.2f} %" for each in start.values())
-    made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in start.values()))
-    note = (
-        f"Points above the first row, which has {began}, and their standard error over {start['cora']['splits']} splits"
-    )
-    lines += ["", f"{note}; cpu, 2 cores, {made}. `python benchmarks/recipe_study.py cora`."]
+    held = [json.loads(line) for line in STUDY.read_text().splitlines()]
+    of = {(each["dataset"], each["way"], each["variant"]): each for each in held}
+    rows = dict.fromkeys((each["way"], *each["variant"].split(", ")[:2]) for each in held)
+    heads = [f"{dataset}, {size}" for dataset in STUDIED for size in SIZES]
+    lines = [f"| | {' | '.join(heads)} |".replace("cora", "Cora").replace("citeseer", "Citeseer")]
+    lines.append("|---" * (1 + len(heads)) + "|")
+    for way, weights, rule in rows:
+        found = [of[dataset, way, f"{weights}, {rule}, {size}"] for dataset in STUDIED for size in SIZES]
+        shown = [f"{each['gain']:+.2f} ± {each['gain_error']:.2f}" for each in found]
+        lines.append(f"| {way}, {weights}, epoch by {rule} | {' | '.join(shown)} |")
+    start = [of[dataset, *START] for dataset in STUDIED]
+    began = " and ".join(f"{each['accuracy']:.2f} %" for each in start)
+    told = f"Points above single networks that train alone, their epoch by accuracy, which have {began}"
+    made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in start))
+    note = f"{told}; standard errors over {start[0]['splits']} splits. cpu, 2 cores, {made}"
+    lines += ["", f"{note}; `python benchmarks/recipe_study.py cora`."]
     return "\n".join(lines) + "\n"
 
 
