@@ -274,6 +274,17 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("ensembles", "APPNP/C*", 100),
         ("ensembles", "GraphMix + GRAND/Pubmed", 40),
     ],
+    # The curves of accuracy against the number of labels.
+    "few-cpu": [
+        ("few-labels", "GCN/C*", 20),
+        ("few-labels", "GraphMix(GCN)/C*", 20),
+        ("few-labels", "GCN (self*/C*", 20),
+        ("few-labels", "GPR-GNN (self*/Citeseer K=3, no*", None),
+        ("few-labels", "GPR-GNN (self*/Citeseer K=5*", None),
+        ("label-rates", "GraphMix(GCN)/C*", None),
+        ("few-labels", "GraphMix + GRAND/C*", 20),
+        ("few-labels", "GCN/Pubmed*", 20),
+    ],
     "labels-citeseer": [("label-rates", "GPR-GNN (self*/Citeseer*", None)],
     "labels-cpu": [
         ("label-rates", "GCN/Citeseer 2 %", None),
@@ -286,5 +297,9 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("claim-teacher", "FCN*/Pubmed", 20),
         ("claim-teacher", "GNN, average*/Pubmed", 20),
         ("claim-hidden-states", "/Pubmed", 10),
+    ],
+    "claims-cpu-second": [
+        ("claim-hidden-states", "/Pubmed", 10),
+        ("claim-teacher", "GNN, average*/Pubmed", 10),
     ],
 }

@@ -50,12 +50,44 @@ def reading() -> str:
             f"{row['file_bytes'] / 10**6:,.0f}",
             f"{seconds:,.1f}",
             f"{row['edges'] / seconds:,.0f}",
-            f"{row['peak_bytes'] / 2**30:.2f}",
+            gib(row["peak_bytes"]),
         ]
         lines.append(f"| {' | '.join(shown)} |")
     commits = ", ".join(dict.fromkeys(row["commit"] for row in record["rows"]))
     about = f"{record['machine']}, torch {record['versions']['torch']}, {commit_of(commits)}; `{record['command']}`."
     return "\n".join([*lines, "", f"Python and its libraries are part of the memory. {about}"]) + "\n"
+
+
+def training() -> str:
+    """What a step and an evaluation take on graphs of many sizes."""
+    record = read("training-scale.json")
+    by_scheme: dict[str, dict[int, dict[str, Any]]] = {"full": {}, "mini": {}}
+    for row in record["rows"]:
+        by_scheme[row["scheme"]][row["edges"]] = row
+    columns = ("nodes", "edges", "graph (GiB)", "all nodes: an epoch (s)", "memory (GiB)")
+    columns += ("mini-batches: a step (s)", "an evaluation (s)", "memory (GiB)")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for edges, mini in by_scheme["mini"].items():
+        full = by_scheme["full"].get(edges)
+        shown = [
+            f"{mini['nodes']:,}",
+            f"{edges:,}",
+            gib(mini["graph_bytes"]),
+            "–" if full is None else f"{full['epoch']:.3f}",
+            "–" if full is None else gib(full["training_bytes"]),
+            f"{mini['step']:.3f}",
+            f"{mini['evaluation']:.3f}",
+            gib(mini["training_bytes"]),
+        ]
+        lines.append(f"| {' | '.join(shown)} |")
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in record["rows"]))
+    about = f"{record['machine']}, torch {record['versions']['torch']}, {commit_of(commits)}; `{record['command']}`."
+    return "\n".join([*lines, "", about]) + "\n"
+
+
+def gib(size: int) -> str:
+    """Bytes as GiB."""
+    return f"{size / 2**30:.2f}"
 
 
 def parts() -> str:
@@ -95,4 +127,10 @@ def read(name: str) -> dict[str, Any]:
     return record
 
 
-SCALE_TABLES = {"scale_fits": fits, "large": large, "scale_reading": reading, "scale_parts": parts}
+SCALE_TABLES = {
+    "scale_fits": fits,
+    "large": large,
+    "scale_reading": reading,
+    "scale_parts": parts,
+    "scale_training": training,
+}

@@ -1,4 +1,4 @@
-"""The benchmark of large tables: what it writes, and that the picture is that of the results."""
+"""The benchmarks of large graphs: what they write and measure, and that the pictures are those of the results."""
 
 import json
 import re
@@ -56,10 +56,31 @@ def test_what_was_measured_is_within_the_estimate_and_in_proportion(rows):
         assert row["peak_bytes"] / last["peak_bytes"] >= row["edges"] / last["edges"]
 
 
+@pytest.mark.parametrize("scheme", ["full", "mini"])
+def test_a_training_is_measured(benchmark_module, scheme, monkeypatch):
+    scale = benchmark_module("training_scale")
+    monkeypatch.setitem(scale.SCHEMES, scheme, scale.SCHEMES[scheme] | {"epochs": 9})
+    monkeypatch.setitem(scale.SCHEMES["mini"], "evaluate_every", 4)
+    row = scale.measure(3000, scheme)
+    assert (row["nodes"], row["edges"], row["epochs"]) == (300, 3000, 9)
+    assert row["epoch" if scheme == "full" else "step"] > 0
+
+
+def test_evaluations_are_told_from_steps(benchmark_module):
+    # Epochs 2 to 9; the fourth and the eighth are evaluated.
+    taken = np.array([1.0, 3.0, 6.0, 2.0, 2.0, 2.0, 8.0, 2.0])
+    means = benchmark_module("training_scale").means
+    assert means(taken, 4) == {"step": 2.0, "evaluation": 5.0}
+    assert means(taken, 0) == {"epoch": 3.25}
+
+
+@pytest.mark.parametrize("name", ["tables", "training"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_committed_picture_is_that_of_the_results(rows, theme, benchmark_module):
+def test_the_committed_picture_is_that_of_the_results(name, theme, benchmark_module):
     pytest.importorskip("matplotlib")
-    drawn = benchmark_module("scale_picture").draw(rows, benchmark_module("front_picture").THEMES[theme])
-    committed = (ROOT / f"docs/_static/scale/tables-{theme}.svg").read_bytes()
+    picture = benchmark_module("scale_picture")
+    rows = picture.read(name)
+    drawn = picture.draw(name, rows, benchmark_module("front_picture").THEMES[theme])
+    committed = (ROOT / f"docs/_static/scale/{name}-{theme}.svg").read_bytes()
     marks = [re.findall(rb'<use xlink:href="#[^"]*" x="[0-9.]+" y="[0-9.]+"', each) for each in (committed, drawn)]
     assert len(marks[0]) == len(marks[1]) >= 2 * len(rows)
