@@ -97,7 +97,8 @@ def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
     if best.run is None:
         return Place(SPLITS[spec.name], best)
     older = best.outcome.code != text_of(cell.versions)
-    return Place(SPLITS[spec.name], best, older or best.outcome.commit in BESIDE_OTHERS)
+    crowded = best.outcome.commit in BESIDE_OTHERS and (best.run.device or "").startswith("cpu")
+    return Place(SPLITS[spec.name], best, older or crowded)
 
 
 def _same(cell: Cell, other: CellResult) -> bool:

@@ -5,10 +5,11 @@
     python benchmarks/record.py refresh --out results
 
 `train` computes the cells of the parts in record_parts.py, in order, into OUT/cells; cells already there are not
-computed again. `collect` writes records from these cells and computes nothing; of two runs of a cell it keeps the one
-with more trials. `refresh` rewrites the records of a folder with the current specs (titles, verdicts, commands),
-computes nothing and changes no number; a spec without a record gets one whose cells are all to do. Parts have as many
-trials as the paper, or more; a part with fewer had to fit into the borrowed time.
+computed again. `--job 3` trains the third entry alone: for several processes, each with its own OUT. `collect` writes
+records from these cells and computes nothing; of two runs of a cell it keeps the one with more trials. `refresh`
+rewrites the records of a folder with the current specs (titles, verdicts, commands), computes nothing and changes no
+number; a spec without a record gets one whose cells are all to do. Parts have as many trials as the paper, or more; a
+part with fewer had to fit into the borrowed time.
 """
 
 import argparse
@@ -38,18 +39,18 @@ def main() -> None:
         return
     if options.commit is None:
         sys.exit("train needs --commit")
-    for name in options.parts:
-        for spec, cells, trials in PARTS[name]:
-            print(f"{spec} {cells} {trials or ''}", flush=True)
-            asked = Asked(trials=trials, only=cells or "/")
-            reproduce(
-                [load_spec(spec)],
-                asked,
-                options.out,
-                device=options.device,
-                commit=options.commit,
-                watch=Log(),
-            )
+    jobs = [job for name in options.parts for job in PARTS[name]]
+    for spec, cells, trials in jobs if options.job is None else [jobs[options.job - 1]]:
+        print(f"{spec} {cells} {trials or ''}", flush=True)
+        asked = Asked(trials=trials, only=cells or "/")
+        reproduce(
+            [load_spec(spec)],
+            asked,
+            options.out,
+            device=options.device,
+            commit=options.commit,
+            watch=Log(),
+        )
 
 
 class Log:
@@ -138,6 +139,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["train", "collect", "refresh"])
     parser.add_argument("--parts", nargs="+", default=[], choices=list(PARTS))
+    parser.add_argument("--job", type=int, help="train only this entry of the parts, from 1")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--commit", help="commit of the code, for the record; refresh does not change it")
     parser.add_argument("--cells", type=Path, help="folder of gathered cells")
