@@ -41,7 +41,7 @@ SCHEMES: dict[str, dict[str, int]] = {
 }
 # A step on a larger whole graph takes too long to wait for.
 LARGEST_FULL = 10**7
-SMALL = 2_000
+SMALL = 20_000
 
 
 def main() -> None:
