@@ -354,6 +354,19 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("state-of-the-art", "FCN (self*/Pubmed", 30),
         ("state-of-the-art", "GCN (self*/Pubmed", 30),
     ],
+    # The paper's own rows, likewise: what has no number in either reading, cheap ones first.
+    "paper-cpu": [
+        ("fewer-labels", "*U-Net*/C*", None),
+        ("random-splits", "GraphMix(Graph U-Net)/C*/paper", 10),
+        ("fewer-labels", "Graph U-Net/Pubmed*", None),
+        ("fewer-labels", "GraphMix(GAT)/C*", None),
+        ("random-splits", "GraphMix(GAT)/C*/paper", 10),
+        ("fewer-labels", "GAT/Pubmed*", None),
+        ("random-splits", "Graph U-Net/Pubmed/paper", 10),
+        ("theorem", "/Pubmed", None),
+        ("random-splits", "GAT/Pubmed/paper", 5),
+        ("larger-datasets", "Graph U-Net/Coauthor*/paper", 3),
+    ],
     # Means of four networks, so 100 trials are 25.
     "ensembles-cpu": [
         ("ensembles", "GraphMix + GRAND/C*", 100),
