@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from graphmix.results.wording import points, spread, spread_of
+from graphmix.results.wording import spread, spread_of
+from graphmix.text import signed
 from leaderboard_rows import SPLITS, TRIALS, Place, best_first, read_places
 from results_page import commit_of, images, trials, verdict
 
@@ -106,7 +107,7 @@ def line(place: Place) -> str:
     cell = place.result
     shown = [cell.row, cell.column, place.split, spread_of(cell.run, "test_accuracy"), trials(cell), timed(place)]
     shown += [device(place), paper(place)]
-    shown += [NONE, NONE] if cell.verdict is None else [points(cell.verdict.difference), verdict(cell)]
+    shown += [NONE, NONE] if cell.verdict is None else [signed(cell.verdict.difference), verdict(cell)]
     return f"| {' | '.join(shown)} |"
 
 

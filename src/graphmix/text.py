@@ -70,3 +70,13 @@ def _escaped(letter: str) -> str:
     if letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN:
         return letter
     return ascii(letter)[1:-1]
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """Write a number with its sign, the minus as wide as the plus; the sign stays where all digits are rounded away.
+
+    Example:
+        >>> signed(-1.234), signed(0.04, 1)
+        ('−1.23', '+0.0')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")

@@ -16,7 +16,8 @@ from graphmix.errors import RunError
 from graphmix.report import read, render, write
 from graphmix.report.tables import result_table
 from graphmix.report.wording import headline
-from graphmix.results.wording import duration, points, spread, summarise
+from graphmix.results.wording import duration, spread, summarise
+from graphmix.text import signed
 
 
 def embedded(page: str) -> Any:
@@ -136,8 +137,9 @@ def test_numbers_in_words() -> None:
     assert spread(83.944, 0.566) == "83.94 ± 0.57"
     assert spread(83.944, None) == "83.94"
     assert spread(None, None) == "–"
-    assert points(-0.5) == "−0.50"
-    assert points(0.25) == "+0.25"
+    assert signed(-0.5) == "−0.50"
+    assert signed(-0.001) == "−0.00"
+    assert signed(0.25) == "+0.25"
     assert [duration(seconds) for seconds in (3.14, 240, 36_000)] == ["3.1 s", "4 min", "10.0 h"]
 
 

@@ -16,8 +16,8 @@ from graphmix.results.claim import QUANTITIES, Claim
 from graphmix.results.claim_wording import by_column, expectation, seen, verdict
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, points, spread, spread_of
-from graphmix.text import counted, for_screen
+from graphmix.results.wording import COMPARED, MARKS, failed_trials, outcome, spread, spread_of
+from graphmix.text import counted, for_screen, signed
 
 if TYPE_CHECKING:
     from graphmix.experiments.runner import Stage
@@ -124,7 +124,7 @@ def _verdict_table(record: Record, column: str, reading: str | None) -> Table:
             cell.row,
             spread_of(cell.run, record.metric),
             spread(cell.paper.mean, cell.paper.std) if cell.paper else "–",
-            "–" if difference is None else points(difference),
+            "–" if difference is None else signed(difference),
             str(cell.run.trials) if cell.run else "–",
             _mark(cell),
         )

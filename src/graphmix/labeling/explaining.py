@@ -10,6 +10,7 @@ from graphmix.labeling.places import one_thread
 from graphmix.storage.folders import MODEL
 from graphmix.storage.found import is_model
 from graphmix.tables.ids import typed
+from graphmix.text import signed
 from graphmix.workflow.model import TableModel, load_model
 
 HEAD = ("what", "name", "class", "points")
@@ -38,7 +39,7 @@ class Reasons:
         lines = list(zip(columns["part"], columns["name"], columns["class"], columns["effect"], strict=True))
         # Steps have no effect of their own, and that of a label is a share; the sentences tell both.
         felt = sorted((line for line in lines if line[3] and line[0] != "label"), key=lambda line: -abs(line[3]))
-        rows = [[part, str(name), str(label or ""), f"{100 * effect:+.1f}"] for part, name, label, effect in felt]
+        rows = [[part, str(name), str(label or ""), signed(100 * effect, 1)] for part, name, label, effect in felt]
         return {"words": list(found[0].sentences), "head": HEAD, "rows": rows[:_MOST_ROWS]}
 
     def _model(self) -> TableModel:

@@ -22,11 +22,11 @@ from graphmix.results.wording import (
     each_once,
     failed_trials,
     outcome,
-    points,
     settings_text,
     spread,
     spread_of,
 )
+from graphmix.text import signed
 
 
 def result_table(record: Record) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _line(cell: CellResult, metric: str, several: bool) -> dict[str, Any]:
         "ours": None if run is None else spread_of(run, metric),
         "n": None if run is None else run.trials,
         "paper": None if cell.paper is None else spread(cell.paper.mean, cell.paper.std),
-        "difference": None if difference is None else points(difference),
+        "difference": None if difference is None else signed(difference),
         "chip": None if word is None else chip(word),
         "tip": explain(cell),
         "notes": notes,
@@ -157,7 +157,7 @@ def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
 
 def _bound_row(point: BoundPoint, lambdas: list[str]) -> list[str]:
     sides = [f"{point.bound[name]:.4f}" if name in point.bound else "–" for name in lambdas]
-    loss, excess = _figures(point.fcn_loss), f"{point.excess:+.4f}".replace("-", "−")
+    loss, excess = _figures(point.fcn_loss), signed(point.excess, 4)
     return [f"{point.alpha:g}", f"{point.gamma:g}", loss, excess, *sides]
 
 

@@ -11,8 +11,9 @@ from graphmix.results import formats
 from graphmix.results.reader import read_file
 from graphmix.results.tuned import DONE, FAILED, STOPPED, Point, TuneResult
 from graphmix.results.tuned_wording import METRICS, say_best, say_checked, say_counts
-from graphmix.results.wording import duration, points, settings_text, spread
+from graphmix.results.wording import duration, settings_text, spread
 from graphmix.storage.folders import BEST, PAGE, STUDY, TUNED
+from graphmix.text import signed
 
 # A table of a thousand points is not read; all of them are in the charts and in the file.
 _MOST_ROWS = 100
@@ -97,7 +98,7 @@ def _tiles(found: TuneResult) -> list[tuple[str, str, str]]:
         shown.append(("The defaults", f"{start.score:.1f}", "the first point, same seeds"))
     if checked is not None:
         seeds = f"{len(checked.best)} fresh seeds, other splits"
-        shown.append(("Best again", f"{fmean(checked.best):.1f}", f"{points(checked.difference)} points, {seeds}"))
+        shown.append(("Best again", f"{fmean(checked.best):.1f}", f"{signed(checked.difference)} points, {seeds}"))
         shown.append(("Defaults again", f"{fmean(checked.usual):.1f}", seeds))
     return shown
 

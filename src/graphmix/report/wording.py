@@ -4,8 +4,8 @@ from graphmix.report.contents import Contents
 from graphmix.results.claim_wording import summarise_claims
 from graphmix.results.names import METRICS
 from graphmix.results.record import CellResult, Record
-from graphmix.results.wording import failed_trials, points, summarise
-from graphmix.text import counted
+from graphmix.results.wording import failed_trials, summarise
+from graphmix.text import counted, signed
 
 
 def explain(cell: CellResult) -> str:
@@ -16,10 +16,10 @@ def explain(cell: CellResult) -> str:
         parts += [failed_trials(cell.run)] if cell.run.failed else []
     if cell.verdict is not None:
         if cell.verdict.difference is not None:
-            parts.append(f"{points(cell.verdict.difference)} points from the paper's")
+            parts.append(f"{signed(cell.verdict.difference)} points from the paper's")
         if cell.verdict.interval is not None:
             low, high = cell.verdict.interval
-            parts.append(f"95 % interval {points(low)} to {points(high)}")
+            parts.append(f"95 % interval {signed(low)} to {signed(high)}")
         if cell.verdict.p is not None:
             parts.append(say_p(cell.verdict.p))
     if cell.paper is not None and cell.paper.n is not None:

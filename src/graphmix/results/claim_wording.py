@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from graphmix.results.claim import Claim, Comparison, Finding
-from graphmix.results.wording import MARKS, points
+from graphmix.results.wording import MARKS
+from graphmix.text import signed
 
 NOT_RUN = "not run"
 SIGNS = {"holds": "✓", "does not hold": "✕", "holds in part": "◐", "undecided": "?", NOT_RUN: MARKS[NOT_RUN]}
@@ -58,7 +59,7 @@ def effect(finding: Finding) -> str:
     """The difference of the two numbers with its interval, or their ratio; empty for a single number."""
     if finding.asked.bound is not None:
         return "" if finding.ratio is None else f"{finding.ratio:.2f} times"
-    return "" if finding.difference is None else f"{points(finding.difference)}{_interval(finding)}"
+    return "" if finding.difference is None else f"{signed(finding.difference)}{_interval(finding)}"
 
 
 def by_column(claim: Claim) -> str:
@@ -85,7 +86,7 @@ def _interval(finding: Finding) -> str:
     if finding.interval is None:
         return ""
     low, high = finding.interval
-    return f" [{points(low)}, {points(high)}]"
+    return f" [{signed(low)}, {signed(high)}]"
 
 
 def _number(value: float) -> str:

@@ -3,7 +3,7 @@
 from graphmix.results.fit import MIXTURE, SINGLE_METHOD, CandidateResult, FitMetrics
 from graphmix.results.names import candidate_title
 from graphmix.results.outcome import say_interval
-from graphmix.text import counted
+from graphmix.text import counted, signed
 
 _UNITS = {"accuracy": "points", "macro-f1": "points of macro F1"}
 # How many times as many labels as the rarest class the most frequent one has where to balance them is worth a try.
@@ -105,7 +105,7 @@ def _probabilities(metrics: FitMetrics, candidate: CandidateResult) -> str:
 
 def say_range(low: float, high: float) -> str:
     """Return the ends of an interval of differences: `−1.2 to +2.6`."""
-    return f"{low:+.1f} to {high:+.1f}".replace("-", "−")
+    return f"{signed(low, 1)} to {signed(high, 1)}"
 
 
 def _recommend_best(metrics: FitMetrics) -> str:

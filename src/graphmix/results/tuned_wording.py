@@ -3,8 +3,8 @@
 from statistics import fmean
 
 from graphmix.results.tuned import DONE, FAILED, STOPPED, Comparison, TuneResult
-from graphmix.results.wording import points, spread
-from graphmix.text import counted
+from graphmix.results.wording import spread
+from graphmix.text import counted, signed
 
 METRICS = {"accuracy": "validation accuracy", "macro-f1": "validation macro F1"}
 
@@ -37,8 +37,8 @@ def say_checked(found: TuneResult) -> str:
     told = f"With {counted(len(checked.best), 'fresh seed')}: {means} of the defaults"
     if checked.low is None or checked.high is None:
         return f"{told}; one trial says little."
-    ends = f"95 % interval {points(checked.low)} to {points(checked.high)}"
-    return f"{told}, a difference of {points(checked.difference)} ({ends}): {_verdict(checked)}."
+    ends = f"95 % interval {signed(checked.low)} to {signed(checked.high)}"
+    return f"{told}, a difference of {signed(checked.difference)} ({ends}): {_verdict(checked)}."
 
 
 def _verdict(checked: Comparison) -> str:

@@ -57,11 +57,6 @@ def spread_of(run: RunResult | None, metric: str) -> str:
     return "–" if score is None else spread(score.mean, score.std)
 
 
-def points(difference: float) -> str:
-    """A difference with its sign, the minus as wide as the plus."""
-    return f"{difference:+.2f}".replace("-", "−")
-
-
 def failed_trials(run: RunResult) -> str:
     """How many trials failed; empty if none did."""
     return f"{len(run.failed)} of {counted(run.trials, 'trial')} failed" if run.failed else ""

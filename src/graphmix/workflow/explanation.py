@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphmix.text import counted
+from graphmix.text import counted, signed
 
 # Effects below this share are not worth a word: half a percentage point.
 SMALL = 0.005
@@ -213,7 +213,7 @@ def percent(share: float) -> str:
 
 def points(effect: float) -> str:
     """Return an effect in percentage points: `+5.2 points`."""
-    return f"{100 * effect:+.1f} points".replace("-", "−")
+    return f"{signed(100 * effect, 1)} points"
 
 
 def listed(items: Sequence[str]) -> str:
