@@ -131,6 +131,8 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("leaderboard", "GraphSGAN/Pubmed", 3),
         ("leaderboard", "GCNII/Pubmed", 3),
         ("leaderboard", "GraphMix(GCN)/Pubmed", None),
+        ("leaderboard-random", "APPNP/Pubmed", 50),
+        ("leaderboard-random", "MoNet/Pubmed", 20),
         ("leaderboard", "DisenGCN/Pubmed", 2),
     ],
     # On random splits every trial has its own.
