@@ -127,6 +127,20 @@ def test_with_all_neighbours_the_rows_are_those_of_the_whole(name, weights):
     assert_close(dense_part(part, name)[[1, 2]], whole[[1, 2]])
 
 
+@pytest.mark.parametrize("name", ["propagation", "neighbour_mean", "normalised_adjacency"])
+def test_surroundings_of_many_nodes_are_sorted_rows_of_the_whole(name):
+    graph = large()
+    seeds = torch.randperm(400, generator=torch.Generator().manual_seed(0))[:60]
+    part = surroundings(Adjacency.of(graph), seeds)
+    places = part.places(seeds)
+    assert torch.equal(part.nodes[places], seeds)
+    whole = getattr(graph, name).to_dense()[seeds][:, part.nodes]
+    assert_close(dense_part(part, name)[places], whole)
+    matrix = getattr(part.edges, name)
+    row = torch.arange(len(part.nodes)).repeat_interleave(matrix.crow.diff())
+    assert (row * 1000 + matrix.col).diff().min() > 0, "sorted by row, and then by column, each once"
+
+
 def test_drawn_neighbours_stand_for_the_others_so_that_the_mean_is_the_row_of_the_whole():
     graph = star()
     adjacency = Adjacency.of(graph)

@@ -21,7 +21,7 @@ from graphmix.streams import Noise
 
 @dataclass(frozen=True, eq=False)
 class PartEdges(Edges):
-    """Directed edges of a part, from a node (row) to the neighbours that it reads (columns).
+    """Directed edges of a part, from a node (row) to the neighbours that it reads (columns), sorted by both.
 
     Attributes:
         strengths_in_whole: float64 `[nodes]`, the sum of the weights of each node's edges in the whole graph.
@@ -41,9 +41,7 @@ class PartEdges(Edges):
             return None
         scale = (self.strengths_in_whole + 1) ** -0.5
         row, col = self.edge_index
-        own = torch.arange(self.num_nodes, device=row.device)
-        values = torch.cat([scale[row] * scale[col] * self._raised, scale.square()])
-        return _csr(torch.cat([row, own]), torch.cat([col, own]), values, self.num_nodes)
+        return _with_diagonal(row, col, scale[row] * scale[col] * self._raised, scale.square())
 
     @cached_property
     def neighbour_mean(self) -> SparseMatrix | None:
@@ -121,10 +119,21 @@ def sample(adjacency: Adjacency, seeds: Tensor, fanouts: Sequence[int], noise: N
 
 
 def surroundings(adjacency: Adjacency, seeds: Tensor) -> Part:
-    """Return seeds, int64 `[seeds]`, with all their neighbours; those read none themselves."""
+    """Return seeds, int64 `[seeds]`, with all their neighbours; those read none themselves.
+
+    Neighbours are not sorted: it takes time in proportion to their number and to the nodes of the whole graph.
+    """
+    seeds = seeds.sort().values
     place, entry = adjacency.all_of(seeds)
-    nodes = torch.cat([seeds, adjacency.col[entry]]).unique()
-    return _part(adjacency, nodes, [(seeds[place], entry)])
+    neighbours = adjacency.col[entry]
+    there = torch.zeros(adjacency.num_nodes, dtype=torch.bool, device=seeds.device)
+    there[seeds] = there[neighbours] = True
+    nodes = there.nonzero()[:, 0]
+    number = torch.empty(adjacency.num_nodes, dtype=torch.int64, device=seeds.device)
+    number[nodes] = torch.arange(len(nodes), device=seeds.device)
+    weights = None if adjacency.weights is None else adjacency.weights[entry]
+    edges = torch.stack([number[seeds][place], number[neighbours]])
+    return Part(nodes, PartEdges(edges, len(nodes), weights, adjacency.strengths[nodes]))
 
 
 def induced(adjacency: Adjacency, nodes: Tensor) -> Part:
@@ -163,6 +172,24 @@ def _among(values: Tensor, increasing: Tensor) -> Tensor:
 
 
 def _csr(row: Tensor, col: Tensor, values: Tensor, nodes: int) -> SparseMatrix:
-    order = (row * nodes + col).argsort()
-    crow = torch.cat([row.new_zeros(1), torch.bincount(row, minlength=nodes).cumsum(0)])
-    return SparseMatrix(crow.int(), col[order].int(), values[order].float(), (nodes, nodes))
+    """Put together a matrix of entries that are sorted by row, and then by column."""
+    return SparseMatrix(_starts(row, nodes).int(), col.int(), values.float(), (nodes, nodes))
+
+
+def _with_diagonal(row: Tensor, col: Tensor, values: Tensor, diagonal: Tensor) -> SparseMatrix:
+    """Put together a matrix of sorted entries off the diagonal and of the diagonal's, `[nodes]`, without sorting."""
+    nodes = len(diagonal)
+    starts, own = _starts(row, nodes), torch.arange(nodes, device=row.device)
+    # Before an entry stand the diagonal's of all rows above it, and its own row's unless it is left of it.
+    moved = torch.arange(len(row), device=row.device) + row + (col > row)
+    middle = starts[:-1] + own + torch.bincount(row[col < row], minlength=nodes)
+    all_col, all_values = col.new_empty(len(row) + nodes), values.new_empty(len(row) + nodes)
+    all_col[moved], all_col[middle] = col, own
+    all_values[moved], all_values[middle] = values, diagonal
+    crow = starts + torch.arange(nodes + 1, device=row.device)
+    return SparseMatrix(crow.int(), all_col.int(), all_values.float(), (nodes, nodes))
+
+
+def _starts(row: Tensor, nodes: int) -> Tensor:
+    """Where each row begins, int64 `[nodes + 1]`, given the sorted rows of all entries."""
+    return torch.cat([row.new_zeros(1), torch.bincount(row, minlength=nodes).cumsum(0)])

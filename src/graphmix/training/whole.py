@@ -92,7 +92,7 @@ def _with_neighbours(layer: Callable[[Tensor, Graph], Tensor], values: Tensor, g
     if part.edges.num_edges == 0:
         # A layer takes a graph without edges for the null graph, so a node that has neighbours is added.
         joined = (adjacency.crow.diff() > 0).nonzero()[:1, 0]
-        part = surroundings(adjacency, torch.cat([nodes, joined]).sort().values)
+        part = surroundings(adjacency, torch.cat([nodes, joined]))
     own = part.of(graph, x=values.new_empty(len(part.nodes), 0))
     return layer(values[:, part.nodes], own)[:, part.places(nodes)]
 
