@@ -31,7 +31,7 @@ table below has them all.
 EVERY = f"""## Every cell
 Test accuracy in percent, mean ± standard deviation over the trials, and the seconds that {TRIALS} trials took together
 on the device: {SCALED} where they were computed from another number of trials, {INCOMPARABLE} where they cannot be
-compared with the others, because they were measured with older code, or on a CPU that other programs used too. Next to
+compared with the others, because they were measured with older code, or beside other programs on the same machine. Next to
 ours is the number that the GraphMix paper reports or quotes, if it has one;
 [Results](results/index.md#what-a-verdict-says) says what a verdict means. Click a column's name to sort.
 """

@@ -19,8 +19,9 @@ from results_page import read_records
 # What a split is called on the page, by spec.
 SPLITS = {"leaderboard": "public", "leaderboard-random": "random"}
 TRIALS = 100
-# Commits whose cells were trained on a CPU that other programs used at the same time.
-BESIDE_OTHERS = ("51bc413", "fdef659", "0bd1c66")
+# Commits whose cells were trained on a CPU that other programs used at the same time, and on a GPU beside such a CPU.
+BESIDE_OTHERS = ("51bc413", "fdef659", "0bd1c66", "2df4aebf64a7", "72b005a3fef5")
+GPU_BESIDE_OTHERS = ("2df4aebf64a7",)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Place:
         split: a value of `SPLITS`.
         result: the cell, with the paper's number and the verdict.
         incomparable: whether its seconds cannot be compared with the others', because it was trained with older code,
-            or by a processor that other programs used too.
+            or on a machine that other programs used too.
     """
 
     split: str
@@ -97,8 +98,9 @@ def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
     if best.run is None:
         return Place(SPLITS[spec.name], best)
     older = best.outcome.code != text_of(cell.versions)
-    crowded = best.outcome.commit in BESIDE_OTHERS and (best.run.device or "").startswith("cpu")
-    return Place(SPLITS[spec.name], best, older or crowded)
+    place = Place(SPLITS[spec.name], best, older)
+    crowded = best.outcome.commit in (BESIDE_OTHERS if place.on_cpu else GPU_BESIDE_OTHERS)
+    return replace(place, incomparable=older or crowded)
 
 
 def _same(cell: Cell, other: CellResult) -> bool:
