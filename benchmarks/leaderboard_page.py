@@ -15,9 +15,10 @@ HEAD = f"""<!-- Written by benchmarks/tables.py from the files in results/; do n
 # Leaderboard
 
 Every method and network of this library on Cora, Citeseer and Pubmed, all trained the same way: {TRIALS} trials, each
-with its own seed, and the test accuracy at the epoch with the best validation accuracy. Each method has its defaults
-of `graphmix train`, which follow the settings that its authors published. *Public* is the one split that most papers
-use. *Random* is ten random splits of the same size, with 20 training nodes of each class; the trials use them in turn.
+with its own seed, and the test accuracy at the epoch with the best validation accuracy. Slow methods have fewer trials;
+[every cell](#every-cell) says how many. Each method has its defaults of `graphmix train`, which follow the settings
+that its authors published. *Public* is the one split that most papers use. *Random* is ten random splits of the same
+size, with 20 training nodes of each class; the trials use them in turn.
 """
 GLANCE = f"""## At a glance
 Mean test accuracy in percent, sorted by the first column. The best of each column is bold; {NONE} means not run yet.
@@ -31,8 +32,8 @@ table below has them all.
 EVERY = f"""## Every cell
 Test accuracy in percent, mean ± standard deviation over the trials, and the seconds that {TRIALS} trials took together
 on the device: {SCALED} where they were computed from another number of trials, {INCOMPARABLE} where they cannot be
-compared with the others, because they were measured with older code, or beside other programs on the same machine. Next to
-ours is the number that the GraphMix paper reports or quotes, if it has one;
+compared with the others, because they were measured with older code, or beside other programs on the same
+machine. Next to ours is the number that the GraphMix paper reports or quotes, if it has one;
 [Results](results/index.md#what-a-verdict-says) says what a verdict means. Click a column's name to sort.
 """
 WAITING = f"""## Not run yet

@@ -5,6 +5,7 @@
 One panel for each kind of split. Writes DATASET-light.svg and DATASET-dark.svg; benchmarks/tables.py writes the page.
 """
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -92,8 +93,11 @@ def _seconds(panel: Any, seconds: list[float]) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     panel.set_xscale("log")
-    panel.set_xlim(min(seconds, default=1) / 2.2, max(seconds, default=100) * 2.2)
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    right = max(seconds, default=100) * 2.2
+    last = 10.0 ** math.floor(math.log10(right))
+    # The label of the last power of ten needs room on its right.
+    panel.set_xlim(min(seconds, default=1) / 2.2, max(right, 2 * last))
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     panel.xaxis.set_minor_formatter(NullFormatter())
     panel.set_xlabel(f"seconds for {TRIALS} trials")
 
