@@ -185,8 +185,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         It has the columns predicted, probability, and `probability of CLASS` for each class.
         """
         probabilities = self.predict_proba(X, edge_index, edge_weight=edge_weight)
-        (ids,) = self.table_model_.problem.row_names().values()
-        return frame_of(X, np.array(ids, dtype=object), probabilities, self.classes_)
+        return frame_of(X, self._row_ids(), probabilities, self.classes_)
 
     def score(
         self,
@@ -213,7 +212,7 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             DataError: there is no label to compare with, or the input is invalid.
         """
         predicted = self.predict(X, edge_index, edge_weight=edge_weight)
-        (ids,) = self.table_model_.problem.row_names().values()
+        ids = self._row_ids()
         labels, known = labels_to_score(X, in_order(y, X, ids), len(predicted))
         weight = None if sample_weight is None else np.asarray(in_order(sample_weight, X, ids))[known]
         return float(accuracy_score(labels[known], predicted[known], sample_weight=weight))
@@ -251,6 +250,11 @@ class GraphMixClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if names is not None:
             classifier.feature_names_in_ = names
         return classifier
+
+    def _row_ids(self) -> list[Any]:
+        """The ids of the nodes of the fit; of links, pairs of their ends."""
+        ids = list(self.table_model_.problem.row_names().values())
+        return list(ids[0]) if len(ids) == 1 else list(zip(*ids, strict=True))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

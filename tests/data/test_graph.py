@@ -75,7 +75,7 @@ def adjacency(graph):
     return matrix
 
 
-@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3]])
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0.0, 1.0, 2.0], [True, False, True]])
 def test_an_order_that_is_no_permutation_is_refused(order):
     with pytest.raises(DataError, match="each of the 3 nodes once"):
         path_graph().permuted(torch.tensor(order))
@@ -178,6 +178,7 @@ def test_with_x_takes_what_build_takes(form):
 def test_the_order_of_nodes_may_be_a_list():
     graph = path_graph()
     assert torch.equal(graph.permuted([2, 1, 0]).y, graph.y.flip(0))
+    assert torch.equal(graph.permuted(np.array([2, 1, 0], dtype=np.int32)).y, graph.y.flip(0))
 
 
 def test_with_x_replaces_the_features_alone():

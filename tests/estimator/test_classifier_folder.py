@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import graphmix
 from command_line import graphmix as command
 from command_line import refused
-from graphmix import GraphMixClassifier, RunError
+from graphmix import Columns, FitOptions, GraphMixClassifier, RunError
 from graphmix.storage import parts as module
 from graphmix.storage.description import OWN, description_checksum
 from graphmix.training.methods import METHODS, possible_in_fits
@@ -43,6 +43,17 @@ def test_a_description_that_was_changed_is_refused(saved):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"temperature": 15.0}))
     with pytest.raises(RunError, match="was changed after"):
         GraphMixClassifier.load(saved)
+
+
+def test_a_model_of_links_scores_and_names_their_ends(tmp_path):
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame([{"from": f"u{n % 6}", "to": f"u{n * n % 5}", "sign": "+-"[n % 2]} for n in range(30)])
+    options = FitOptions(methods=("label-propagation",), device="cpu")
+    graphmix.fit_tables(None, links, columns=Columns(link_label="sign"), options=options).save(tmp_path / "model")
+    loaded = GraphMixClassifier.load(tmp_path / "model")
+    right = [each == other for each, other in zip(loaded.predict(), links["sign"], strict=True)]
+    assert loaded.score(None, links["sign"]) == pytest.approx(np.mean(right))
+    assert list(loaded.predict_frame().index[:2]) == [("u0", "u0"), ("u1", "u1")]
 
 
 def test_it_comes_back_as_it_was(small, fitted, saved):

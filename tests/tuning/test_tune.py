@@ -8,7 +8,8 @@ import torch
 import graphmix
 from graphmix.errors import ConfigError, DataError, RunError
 from graphmix.executors.local import Local
-from graphmix.results.reader import parse
+from graphmix.results import formats
+from graphmix.results.reader import parse, read_file
 from graphmix.results.tuned import TuneResult, compare
 from graphmix.results.tuned_wording import config_comments, say_best, say_checked, say_counts
 from graphmix.results.writer import to_json
@@ -86,7 +87,7 @@ def test_the_comparison_has_seeds_and_splits_that_no_choice_depended_on(tiny, mo
         assert (own.train | own.val).equal(used.expand(3, -1))
 
 
-def test_a_comparison_that_fails_says_why(tiny, monkeypatch):
+def test_a_comparison_that_fails_says_why_and_loses_no_point(tiny, tmp_path, monkeypatch):
     def fails(graph, split, config, *more, tell):
         if config.seed == 0:
             raise error
@@ -94,7 +95,14 @@ def test_a_comparison_that_fails_says_why(tiny, monkeypatch):
 
     monkeypatch.setattr(searching, "score", fails)
     error = DataError("this cannot be trained")
-    with pytest.raises(DataError, match="cannot be trained"):
+    found = tune(tiny, space={"hidden": [4, 16, 32]}, out=tmp_path / "tuned")
+    assert found.checked is None
+    assert found.check_error == "this cannot be trained"
+    assert say_checked(found).endswith("failed: this cannot be trained")
+    assert found == read_file(TuneResult, tmp_path / "tuned" / "tune.json", formats.TUNED)
+    assert found.best_point.settings == {"hidden": 32}
+    error = ValueError("a defect")
+    with pytest.raises(ValueError, match="a defect"):
         tune(tiny, space={"hidden": [4, 16, 32]})
     error = OutOfTimeError("the time limit was reached")
     assert tune(tiny, space={"hidden": [4, 16, 32]}).checked is None

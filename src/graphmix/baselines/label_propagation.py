@@ -14,7 +14,8 @@ from graphmix.sparse import SparseMatrix, matmul
 MOST_STEPS = 1000
 # So many products of an entry and a probability are computed at most for each split, about two minutes of a core for
 # the five folds of a fit; but some steps always. On graphs of up to 200,000 edges that is more than `MOST_STEPS` steps
-# of ten classes take. Other splits do not count: a split's result must not depend on how many there are.
+# of ten classes take. Other splits do not count: a split's result must not depend on how many there are (but all stop
+# together, so it moves by rounding).
 _MOST_WORK, _FEWEST_STEPS = 2**32, 20
 _CLOSE = 1e-5
 # How many probabilities are moved at a time.

@@ -177,8 +177,10 @@ class Graph:
     def with_x(self, x: object) -> "Graph":
         """Return the graph with other features `[nodes, features]`, in any form that `build` takes, as they are.
 
+        A `SparseMatrix` and a float32 tensor are taken without a look at their numbers.
+
         Raises:
-            DataError: they are those of another number of nodes, or invalid.
+            DataError: they are those of another number of nodes, or in another form, and invalid.
         """
         if not isinstance(x, SparseMatrix) and not (isinstance(x, Tensor) and _is_ready(x)):
             x = as_features(x).to(self.y.device)
@@ -205,8 +207,10 @@ class Graph:
             order: int64 `[nodes]`, each node once.
         """
         order = torch.as_tensor(order, device=self.y.device)
+        if not order.is_floating_point() and order.dtype != torch.bool:
+            order = order.long()
         places = torch.arange(self.num_nodes, device=order.device)
-        if order.shape != places.shape or not torch.equal(order.sort().values, places):
+        if order.dtype != places.dtype or order.shape != places.shape or not torch.equal(order.sort().values, places):
             raise DataError(f"an order of the nodes must name each of the {self.num_nodes} nodes once")
         if isinstance(self.x, Tensor):
             x: Features = self.x[order]

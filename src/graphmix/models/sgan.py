@@ -7,6 +7,7 @@ and to every h, except where h₅ is compared between real and generated nodes.
 """
 
 from dataclasses import replace
+from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -148,18 +149,24 @@ def _embedding(graph: Any) -> Tensor:
     return torch.from_numpy(out).float()
 
 
+def _drawn_alike() -> dict[str, Any]:
+    """The option that fixes what eigsh draws; scipy before 1.17 has none."""
+    return {"rng": np.random.default_rng(0)} if "rng" in signature(sp.linalg.eigsh).parameters else {}
+
+
 def _largest(matrix: sp.csr_array, size: int) -> tuple[Floats, Floats]:
     """Return the eigenvalues of a symmetric matrix that are farthest from 0, and their vectors `[nodes, values]`.
 
     They are the singular values and vectors but for signs. In each vector the number farthest from 0 is positive, and
-    values that are 0 but for rounding are left out: what is returned is the same on every machine, to rounding.
+    values that are 0 but for rounding are left out: what is returned is the same on every machine, to rounding, if no
+    other values are equal.
     """
     nodes = matrix.shape[0]
     if nodes <= _DENSE:
         values, vectors = np.linalg.eigh(matrix.toarray())
     else:
-        # A given start vector: by default scipy draws one from the global generator.
-        values, vectors = sp.linalg.eigsh(matrix, k=size, v0=np.linspace(1, 2, nodes))
+        # A given start vector: by default scipy draws one. On graphs of equal components it draws again on its way.
+        values, vectors = sp.linalg.eigsh(matrix, k=size, v0=np.linspace(1, 2, nodes), **_drawn_alike())
     sizes = np.abs(values) / np.abs(values).max()
     # Of two values that differ in sign alone, as a pair of nodes has them, the positive one comes first.
     order = np.lexsort((values < 0, -np.round(sizes, 9)))[:size]

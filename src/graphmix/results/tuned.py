@@ -80,6 +80,7 @@ class TuneResult:
         best: the number of the best point; None while none is done.
         importances: how much of the scores each hyperparameter explains; shares that sum to 1. Empty with few points.
         checked: the best point against the usual values; None if they are the same, or it was not done.
+        check_error: why that comparison failed; None if it did not, and in older files.
         study: the name of the study.
         storage: where the study is, without a password.
         versions: of the programs.
@@ -100,6 +101,7 @@ class TuneResult:
     best: Count | None
     importances: dict[str, float] = field(default_factory=dict)
     checked: Comparison | None = None
+    check_error: Maybe[str] = None
     study: str = ""
     storage: str = ""
     versions: dict[str, Any] = field(default_factory=dict)

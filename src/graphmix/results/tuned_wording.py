@@ -31,6 +31,8 @@ def say_best(found: TuneResult) -> str:
 def say_checked(found: TuneResult) -> str:
     """Whether the best point is better than the usual values with fresh seeds; empty if that was not tried."""
     checked = found.checked
+    if found.check_error is not None:
+        return f"The comparison with the defaults with fresh seeds failed: {found.check_error}"
     if checked is None:
         return ""
     means = f"{fmean(checked.best):.2f} % against {fmean(checked.usual):.2f} %"

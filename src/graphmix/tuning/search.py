@@ -25,6 +25,9 @@ from graphmix.tuning.study import Claim, Study
 from graphmix.tuning.watching import TuneWatcher
 from graphmix.workflow.room import device_of
 
+# What makes a point fail, and not the search.
+REFUSED = (ConfigError, DataError, WorkerLostError)
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -154,7 +157,7 @@ class Search:
         if isinstance(found, OutOfTimeError):
             self._study.give_back(claim)
             return
-        if isinstance(found, ConfigError | DataError | WorkerLostError):
+        if isinstance(found, REFUSED):
             self._study.refuse(claim, str(found))
         elif isinstance(found, Score):
             self._study.settle(claim, found)
@@ -215,7 +218,13 @@ class Search:
             versions=dict(versions()),
         )
         complete = len(points) >= options.points and not self._study.running
-        return replace(found, checked=self._check_best(found)) if complete else found
+        if not complete:
+            return found
+        try:
+            return replace(found, checked=self._check_best(found))
+        except REFUSED as error:
+            # The points are worth keeping; another call compares again.
+            return replace(found, check_error=str(error))
 
     def _check_best(self, found: TuneResult) -> Comparison | None:
         """Train the best point and the usual values with fresh seeds; None if they are the same or there is no time."""

@@ -78,12 +78,12 @@ def numbered_edges(edges: Any, weights: Any, x: Any) -> tuple[Any, Any]:
     return ends, weights
 
 
-def frame_of(x: Any, ids: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> Any:
+def frame_of(x: Any, ids: list[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> Any:
     """Return predictions as a DataFrame: predicted, probability, and a column for each class.
 
     Args:
         x: what was predicted; if it is a DataFrame, its index is that of the result.
-        ids: the index otherwise, if it has the right length.
+        ids: the index if x is None.
         probabilities: `[nodes, classes]`.
         classes: `[classes]`.
 

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from graphmix.data import DATASETS, Dataset, get, has_checksums, load, make_split, synthetic, where, write_npz
+from graphmix.data import (
+    DATASETS,
+    Dataset,
+    get,
+    has_checksums,
+    load,
+    make_split,
+    read_npz,
+    synthetic,
+    where,
+    write_npz,
+)
 from graphmix.data.datasets.sources import SourceUnavailable
 from graphmix.errors import DataError
 
@@ -148,6 +159,8 @@ def test_a_file_of_ones_own_may_have_weights_and_no_split(tmp_path):
         load(tmp_path / "mine.npz")
     write_npz(tmp_path / "again.npz", read, split)
     assert torch.equal(load(tmp_path / "again.npz").graph.edge_weights, read.edge_weights)
+    write_npz(tmp_path / "whole.npz", *read_npz(tmp_path / "mine.npz"))
+    assert read_npz(tmp_path / "whole.npz")[1] is None
     np.savez(tmp_path / "half.npz", x=graph.x.to_dense(), edges=edges, y=graph.y, train=split.train)
     with pytest.raises(DataError, match=r"half.npz has no array 'val'"):
         load(tmp_path / "half.npz")

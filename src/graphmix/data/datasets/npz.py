@@ -52,14 +52,14 @@ def read_npz(path: Path | str, limit: Limits = USUAL) -> tuple[Graph, Split | No
     return graph, split
 
 
-def write_npz(path: Path | str, graph: Graph, split: Split) -> None:
-    """Write a graph and its split to a new .npz file."""
+def write_npz(path: Path | str, graph: Graph, split: Split | None) -> None:
+    """Write a graph, and its split if it has one, to a new .npz file."""
     if isinstance(graph.x, SparseMatrix):
         x = graph.x.to_scipy()
         features = dict(zip(_CSR, (x.data, x.indices, x.indptr, np.array(x.shape)), strict=True))
     else:
         features = {"x": graph.x.cpu().numpy()}
-    masks = {name: getattr(split, name).cpu().numpy() for name in _MASKS}
+    masks = {} if split is None else {name: getattr(split, name).cpu().numpy() for name in _MASKS}
     edges, y = graph.edge_index.cpu().numpy(), graph.y.cpu().numpy()
     weights: dict[str, Any] = {} if graph.edge_weights is None else {"weights": graph.edge_weights.cpu().numpy()}
     with Path(path).open("xb") as file:
