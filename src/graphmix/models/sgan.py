@@ -150,7 +150,7 @@ def _embedding(graph: Any) -> Tensor:
 
 
 def _drawn_alike() -> dict[str, Any]:
-    """The option that fixes what eigsh draws; scipy before 1.17 has none."""
+    """The option that fixes what `eigsh` draws; scipy before 1.17 has none."""
     return {"rng": np.random.default_rng(0)} if "rng" in signature(sp.linalg.eigsh).parameters else {}
 
 
