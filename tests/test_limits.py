@@ -88,7 +88,11 @@ def test_the_members_of_a_file_are_counted_together(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(packed(*[b"x" * 10_000] * 60) + bytes(100))
     with path.open("rb") as file:
-        assert sum(map(len, gzip_pieces(file))) == 600_000
+        pieces = list(gzip_pieces(file))
+    assert sum(len(piece) for piece, _ in pieces) == 600_000
+    places = [place for _, place in pieces]
+    # Each member has the same share of the file, and zeros follow the last.
+    assert places == [number * places[0] for number in range(1, 60)] + [path.stat().st_size]
     with pytest.raises(DataError, match="unpacks to more than"):
         check_gzip(path, Limits(size=599_999))
     check_gzip(path, Limits(size=600_000))

@@ -165,13 +165,13 @@ def gzip_excess(path: Path, limit: Limits) -> list[Excess]:
         return []
     with path.open("rb") as file:
         said, total = _size_said(file), 0
-        for piece in gzip_pieces(file):
+        for piece, place in gzip_pieces(file):
             total += len(piece)
-            if total > _BEGINNING and total * on_disk > most * file.tell() and said > most:
+            if total > _BEGINNING and total * on_disk > most * place and said > most:
                 return too_large(said, on_disk, limit)
             if total > most:
                 how = f"unpacks to more than {as_size(limit.size)}, the limit"
-                return [Excess(how, "size", _rounded_up(enough(total, file.tell() / on_disk, limit.size)))]
+                return [Excess(how, "size", _rounded_up(enough(total, place / on_disk, limit.size)))]
     return []
 
 
@@ -180,18 +180,22 @@ def enough(count: int, share: float, limit: int) -> int:
     return max(4 * limit, int(count / share * 1.25))
 
 
-def gzip_pieces(file: BinaryIO) -> Iterable[bytes]:
-    """Unpack a gzip file of one or more members, at most 64 KiB at a time; stop silently where it is damaged."""
+def gzip_pieces(file: BinaryIO) -> Iterable[tuple[bytes, int]]:
+    """Unpack a gzip file of one or more members, at most 64 KiB at a time; stop silently where it is damaged.
+
+    Each piece comes with the number of bytes of the file that were unpacked by then.
+    """
     unpacker = zlib.decompressobj(wbits=31)
     while packed := file.read(_SMALL_PIECE):
         while packed:
             try:
-                yield unpacker.decompress(packed, _SMALL_PIECE)
+                piece = unpacker.decompress(packed, _SMALL_PIECE)
             except zlib.error:
                 return
             packed = unpacker.unconsumed_tail
             if unpacker.eof:
                 packed, unpacker = unpacker.unused_data.lstrip(b"\0"), zlib.decompressobj(wbits=31)
+            yield piece, file.tell() - len(packed)
 
 
 def _size_said(file: BinaryIO) -> int:

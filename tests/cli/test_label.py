@@ -142,6 +142,8 @@ def test_killed_in_the_middle_and_reopened_nothing_is_lost(tmp_path, tables):
     assert sum(",AI," in line or ",DB," in line for line in (tmp_path / "now.csv").read_text().splitlines()) == 4
     refused(graphmix("label", "out", "--write", "now.csv", cwd=tmp_path), "--force")
     refused(graphmix("label", "out", "--write", "nodes.csv", "--force", cwd=tmp_path), "nodes.csv")
+    for force in ((), ("--force",)):
+        assert graphmix("label", "out", "--write", "out/mine.csv", *force, cwd=tmp_path).returncode == 0
     for own in ("answers.jsonl", "session.json"):
         before = (tmp_path / "out" / "labels" / own).read_bytes()
         refused(graphmix("label", "out", "--write", f"out/labels/{own}", "--force", cwd=tmp_path), own)

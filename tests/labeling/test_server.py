@@ -162,6 +162,21 @@ def test_nonsense_is_one_sentence(client, body):
     assert set(answer.json()) == {"error"}
 
 
+def test_an_answer_with_nonsense_is_not_stored(client):
+    before = client.get("api/state").json()["answers"]
+    answer = client.post("api/answer", {"node": 1, "act": "skip", "mode": "eat"})
+    assert answer.status_code == 400
+    assert client.get("api/state").json()["answers"] == before
+
+
+@pytest.mark.parametrize("key", [["x"], {"x": 1}, 7, "k" * (LONGEST_KEY + 1)])
+def test_a_key_of_another_kind_takes_nothing_back(client, key):
+    client.post("api/answer", LABEL)
+    answer = client.post("api/undo", {"key": key})
+    assert answer.status_code == 400
+    assert client.get("api/state").json()["answers"] == 1
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -50,6 +50,13 @@ def test_comments_at_the_top_are_skipped_and_the_last_names_the_columns(write, m
         ("# id year\na unknown\nb 1990\n", "t.txt", {"id": ["a", "b"], "year": ["unknown", "1990"]}),
         ("# a b\na b\nc d\n", "t.txt", {"a": ["c"], "b": ["d"]}),
         ("# from,the,web\nid,x,y\n1,2,3\n", "t.csv", {"id": ["1"], "x": ["2"], "y": ["3"]}),
+        # Rows that look like a header: the comment has the names, and no row is lost.
+        ("# from_node,to_node\nu,v\nv,w\n", "t.csv", {"from_node": ["u", "v"], "to_node": ["v", "w"]}),
+        ("# from_node to_node\nu v\nv w\n", "t.txt", {"from_node": ["u", "v"], "to_node": ["v", "w"]}),
+        ("# name,score\nAlice,n/a\nBob,3\n", "t.csv", {"name": ["Alice", "Bob"], "score": ["n/a", "3"]}),
+        ("# name score\nAlice unknown\nBob 3\n", "t.txt", {"name": ["Alice", "Bob"], "score": ["unknown", "3"]}),
+        ("# term,pos\nnode,noun\ngraph,noun\n", "t.csv", {"term": ["node", "graph"], "pos": ["noun", "noun"]}),
+        ("# user\tstars\nann\tnew\nbob\t3\n", "t.tsv", {"user": ["ann", "bob"], "stars": ["new", "3"]}),
         # The mark is part of a name.
         ("#id,b\n1,2\n", "t.csv", {"#id": ["1"], "b": ["2"]}),
         ("#id\n1\n", "t.csv", {"#id": ["1"]}),

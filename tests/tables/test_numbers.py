@@ -13,7 +13,8 @@ from graphmix.tables.choosing import choose_columns, used_kinds
 from graphmix.tables.edges import read_edges
 from graphmix.tables.encoders import Encoders
 from graphmix.tables.files import read_table
-from graphmix.tables.numbers import MARKS_OF_MISSING, as_numbers
+from graphmix.tables.numbers import as_numbers
+from graphmix.tables.patterns import MARKS_OF_MISSING
 from graphmix.tables.table import Table
 
 EVERY_FORM = Path(__file__).parent / "as_people_write.csv"

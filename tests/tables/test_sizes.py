@@ -196,6 +196,19 @@ def test_a_number_of_rows_that_is_named_suffices(read, name):
     assert read(content, name, **raised(error)).rows == 800_000
 
 
+def test_a_number_of_rows_that_is_named_suffices_for_rows_that_are_all_the_same(read):
+    # A hundredth of a megabyte unpacks to 24: what was read of the file is far ahead of what was unpacked.
+    content = gzip.compress(b"a,b\n" * 6_000_000, mtime=0)
+    with pytest.raises(DataError, match=r"has about (6,000,000|5,9\d\d,000|6,0\d\d,000) rows") as error:
+        read(content, "table.csv.gz", rows=900)
+    assert raised(error)["rows"] >= 6_000_000
+
+
+def test_a_number_of_rows_that_was_counted_is_not_rounded(read):
+    with pytest.raises(DataError, match=r"has 1,004 rows, and the limit is 1,003;"):
+        read(b"id\n" + b"a\n" * 1004, "table.csv", rows=1003)
+
+
 def test_the_largest_cell_is_named(read):
     with pytest.raises(DataError, match=r"table.csv line 3: a cell of column 'text' has 1.95 KiB") as error:
         read("id,text\n" + "a" * 1500 + ",\nb," + "x" * 2000 + "\n", cell=1000)

@@ -319,6 +319,12 @@ def test_going_on_names_what_differs_as_the_user_calls_it(tmp_path, change, told
     assert f"holds another fit, with {told};" in str(raised.value)
 
 
+def test_what_another_build_leaves_out_is_no_difference(tmp_path):
+    stop(tmp_path / "m", {"columns": {"label": "topic"}}, "candidates/fcn/heldout.safetensors")
+    with begin(tmp_path / "m", {"columns": {"label": "topic", "id": None}}, resume=True):
+        pass
+
+
 def change_begun(folder, change):
     """Change what the folder of an unfinished fit says of it."""
     begun = json.loads((folder / "config.json").read_text())

@@ -193,14 +193,14 @@ def _warn(unused: list[str], why: str) -> None:
 
 def _write(folder: Path, matter: "Matter", path: Path, force: bool) -> None:
     from graphmix.labeling.begin import OWN_MODEL
-    from graphmix.labeling.written import read_labeled, table_name
+    from graphmix.labeling.written import read_labeled
     from graphmix.workflow.places import model_files
 
     tables = [None if each is None else Path(each) for each in (matter.begun.nodes, matter.begun.edges)]
     place = folder / LABELS
     folders = [each for each in (folder, place, place / OWN_MODEL) if each.is_dir()]
     # The answers above all.
-    own = [file for each in folders for file in model_files(each) if file != place / table_name(matter)]
+    own = [file for each in folders for file in model_files(each)]
     check_output(path, inputs=[*tables, *own], force=force, parameter="write")
     content, labels = read_labeled(folder, matter)
     from graphmix.storage.files import write_bytes

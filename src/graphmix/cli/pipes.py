@@ -64,7 +64,7 @@ def _ending(beginning: bytes) -> str:
     if beginning.startswith(_PARQUET):
         return ".parquet"
     if beginning.startswith(_GZIP):
-        return f"{_separated(b''.join(gzip_pieces(io.BytesIO(beginning))))}.gz"
+        return f"{_separated(b''.join(piece for piece, _ in gzip_pieces(io.BytesIO(beginning))))}.gz"
     return _separated(beginning)
 
 

@@ -80,6 +80,7 @@ class Api:
         stand.
         """
         act, key, mode = str(asked.get("act")), asked.get("key", ""), asked.get("mode", MODES[0])
+        _check_mode(mode)
         self.session.answer(_number(asked, "node"), act, asked.get("label"), key)
         with self.session.guard:
             stands = not key or self.session.answers.stands(key)
@@ -109,10 +110,14 @@ class Api:
         return {"path": str(self.session.write_table())}
 
     def _next(self, mode: str) -> Any:
-        if mode not in MODES:
-            raise DataError(f"there is no mode {mode!r}")
+        _check_mode(mode)
         found = self.session.next(mode)
         return None if found is None else cards.card(self.session, *found)
+
+
+def _check_mode(mode: object) -> None:
+    if mode not in MODES:
+        raise DataError(f"there is no mode {mode!r}")
 
 
 def _number(asked: dict[str, Any], name: str, default: int | None = None) -> int:

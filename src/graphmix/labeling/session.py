@@ -109,6 +109,7 @@ class Session:
 
         With a key that took an answer back already, nothing more happens, and that answer is returned.
         """
+        _check_key(key)
         with self.guard:
             if key and key in self.answers.keys:
                 return self.answers.taken.get(key)
@@ -118,8 +119,7 @@ class Session:
             return last
 
     def _append(self, record: dict[str, Any], key: str) -> Answer | None:
-        if not isinstance(key, str) or len(key) > LONGEST_KEY:
-            raise DataError(f"a key may have {LONGEST_KEY} characters")
+        _check_key(key)
         with self.guard:
             if key and key in self.answers.keys:
                 return None
@@ -286,6 +286,11 @@ class Session:
             self._past.close()
             # If something cannot be removed, the next session says so.
             shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or len(key) > LONGEST_KEY:
+        raise DataError(f"a key may have {LONGEST_KEY} characters")
 
 
 @contextmanager

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from graphmix.tables.patterns import NUMBER
+from graphmix.tables.patterns import MARKS_OF_MISSING, NUMBER
 
 # Usual names of the column of ids, and of the two columns of ends, the most likely first.
 ID_NAMES = ("id", "node_id", "nodeid", "node", "node id")
+# A graph of words may have a node `node`.
+CERTAIN_NAMES = ("id", "node_id", "nodeid", "node id")
 END_NAMES = (
     ("source", "target"),
     ("src", "dst"),
@@ -28,19 +30,38 @@ _DIGITS = re.compile(r"[0-9]+")
 _LONG = 12
 
 
-def is_header(row: Sequence[str], following: Sequence[str]) -> bool:
+def is_header(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
     """Whether a row is likely to be a header: it has a usual name, or no number but a word above a number.
 
+    Words that stand below it, too, are no names, and marks of a missing value are no words.
+
     Example:
-        >>> is_header(["paper", "year"], ["p1", "1990"]), is_header(["p1", "1990"], ["p2", "1991"])
+        >>> is_header(["paper", "year"], [["p1", "1990"]]), is_header(["p1", "1990"], [["p2", "1991"]])
         (True, False)
     """
+    if _is_repeated(row, following):
+        return False
     if has_usual_name(row):
         return True
-    above, below = ([_NUMBER.fullmatch(cell.strip()) is not None for cell in cells] for cells in (row, following))
+    below = following[0] if following else ()
+    above, numbers = ([_NUMBER.fullmatch(cell.strip()) is not None for cell in cells] for cells in (row, below))
     return not any(above) and any(
-        is_number and any(letter.isalpha() for letter in name)
-        for name, is_number in zip_longest(row, below, fillvalue="")
+        is_number and any(letter.isalpha() for letter in name) and name.strip().lower() not in MARKS_OF_MISSING
+        for name, is_number in zip_longest(row, numbers, fillvalue="")
+    )
+
+
+def has_column_names(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
+    """Whether a row has names that are hardly ever cells: one of `CERTAIN_NAMES`, or both of a pair of ends."""
+    lowered = {name.strip().lower() for name in row}
+    certain = not lowered.isdisjoint(CERTAIN_NAMES) or any(lowered.issuperset(ends) for ends in END_NAMES)
+    return certain and not _is_repeated(row, following)
+
+
+def _is_repeated(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
+    """Whether a cell of a row is one of the following rows, too."""
+    return not {cell.strip() for cell in row if cell.strip()}.isdisjoint(
+        cell.strip() for each in following for cell in each
     )
 
 

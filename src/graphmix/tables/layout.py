@@ -6,10 +6,11 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import CheckedText
-from graphmix.tables.headers import has_usual_name, is_header
+from graphmix.tables.headers import has_column_names, has_usual_name, is_header
 from graphmix.tables.reading import UTF8, Reading
 from graphmix.tables.simplified import check_names
 
@@ -24,6 +25,8 @@ _COMMENT = "#"
 _QUOTED_CELL = re.compile(r'(?<!\S)"[^"]*(?:""[^"]*)*"(?!\S)')
 # How many lines must have the same number of cells for spaces to be separators.
 _LINES_COMPARED = 20
+# How many rows are looked at to say whether the first is a header.
+_ROWS_COMPARED = 1000
 
 
 @dataclass(frozen=True)
@@ -167,19 +170,24 @@ def _rows(decoded: str, above: int, separator: str) -> Iterator[list[str]]:
 def _header_in_comment(decoded: str, lines: list[str], above: int, separator: str) -> list[str] | None:
     """Return the columns that the last comment names, as many as the first row has cells.
 
-    None if it names none, or if the first row is the header: with spaces between cells a comment of three words looks
-    like the names of three columns.
+    None if it names none, or if the first row is the header. With spaces between cells a comment of three words looks
+    like the names of three columns; with another separator only the most usual names are taken for a header, because a
+    row that is taken for one is lost.
     """
     comments = [line for line in lines[:above] if line.startswith(_COMMENT)]
     if not comments:
         return None
     rows = _rows(decoded, above, separator)
-    first, second = next(rows), []
+    first = next(rows)
+    following: list[list[str]] = []
     # A cell that is too long for `csv` is not a name or a number.
     with contextlib.suppress(csv.Error):
-        second = next(filter(None, rows), [])
+        following.extend(islice(filter(None, rows), _ROWS_COMPARED))
     written = comments[-1].lstrip(f"{_COMMENT} ")
     names = [name.strip() for name in (written.split() if separator == " " else written.split(separator))]
     if len(names) != len(first) or len(names) == 1:
         return None
-    return None if names == first or (is_header(first, second) and not has_usual_name(names)) else names
+    if names == first:
+        return None
+    is_likely = is_header(first, following) if separator == " " else has_column_names(first, following)
+    return None if is_likely and not has_usual_name(names) else names

@@ -21,17 +21,11 @@ from graphmix.tables.notation import (
     units_of,
     unmarked,
 )
+from graphmix.tables.patterns import MARKS_OF_MISSING
 from graphmix.tables.table import Table
 
 # Larger numbers are mistakes or stand for "missing", and their squares would dominate the standard deviation.
 LARGEST = 1e30
-# What people write for a missing number or date, in lower case. As ids and categories these may be names.
-MARKS_OF_MISSING = (
-    *("-", "--", "---", "\u2013", "\u2014", "\u2212", "?", "??", ".", "..", "...", "\u2026", "*", "/"),
-    *("na", "n/a", "n.a.", "n.a", "#n/a", "nan", "null", "nil", "none", "<na>", "(null)", "n.d.", "n/d", "nd"),
-    *("missing", "unknown", "unk", "undefined", "unspecified", "not available", "not applicable", "not known"),
-    *("no data", "tbd", "tba", "#value!", "#ref!", "#div/0!", "#num!", "#name?"),
-)
 # A column is looked at for notations if one of so many cells that are not plain numbers has one.
 _FIRST = 1_000
 

@@ -11,3 +11,10 @@ DASHES = "[\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d]"
 # Spaces and apostrophes between groups of digits.
 SPACES = "[\u00a0\u2007\u2009\u202f]"
 APOSTROPHES = "[’ʼ´`]"
+# What people write for a missing number or date, in lower case. As ids and categories these may be names.
+MARKS_OF_MISSING = (
+    *("-", "--", "---", "\u2013", "\u2014", "\u2212", "?", "??", ".", "..", "...", "\u2026", "*", "/"),
+    *("na", "n/a", "n.a.", "n.a", "#n/a", "nan", "null", "nil", "none", "<na>", "(null)", "n.d.", "n/d", "nd"),
+    *("missing", "unknown", "unk", "undefined", "unspecified", "not available", "not applicable", "not known"),
+    *("no data", "tbd", "tba", "#value!", "#ref!", "#div/0!", "#num!", "#name?"),
+)

@@ -1,7 +1,8 @@
 """How large a table may be: checked before a file is read, and again on what was read."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from graphmix.errors import DataError
 from graphmix.limits import PIECE, Excess, Limits, as_size, enough, gzip_excess, gzip_pieces, refuse, too_many
@@ -33,20 +34,27 @@ def check_text_size(path: Path, limit: Limits) -> None:
 
 def _too_many_rows(path: Path, limit: Limits, most: int | None) -> list[Excess]:
     """Return an excess if a text file has too many rows, by its first `most` bytes or by all."""
-    rows, on_disk, read = _RowCount(limit.cell), path.stat().st_size, 0
+    rows, on_disk, read, share = _RowCount(limit.cell), path.stat().st_size, 0, 1.0
     with path.open("rb") as file:
-        for piece in gzip_pieces(file) if is_gzipped(path) else iter(lambda: file.read(PIECE), b""):
+        for piece, place in gzip_pieces(file) if is_gzipped(path) else _plain_pieces(file):
             if not rows.may_go_on(piece):
                 return []
-            read += len(piece)
+            read, share = read + len(piece), place / max(on_disk, 1)
             if (rows.count > limit.rows and read > _LEAST) or (most is not None and read > most):
                 break
-        share = file.tell() / max(on_disk, 1)
     expected = int(rows.count / share) if rows.count > 0 else 0
     if expected <= limit.rows:
         return []
-    how = f"has about {float(f'{expected:.3g}'):,.0f} rows, and the limit is {limit.rows:,}"
+    rounded = float(f"{expected:.3g}")
+    many = f"about {rounded:,.0f}" if share < 1 and rounded > limit.rows else f"{expected:,}"
+    how = f"has {many} rows, and the limit is {limit.rows:,}"
     return [Excess(how, "rows", enough(rows.count, share, limit.rows))]
+
+
+def _plain_pieces(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """Read a file a piece at a time, each with the place where it ends."""
+    while piece := file.read(PIECE):
+        yield piece, file.tell()
 
 
 def check_table_size(table: Table, limit: Limits) -> None:

@@ -144,7 +144,10 @@ def _difference(begun: dict[str, Any], asked: dict[str, Any]) -> str | None:
         if group not in asked or old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            name = next(each for each in (new | old) if new.get(each) != old.get(each))
+            # Another build may leave out what is null.
+            name = next((each for each in (new | old) if new.get(each) != old.get(each)), None)
+            if name is None:
+                continue
             return f"another `{_PARAMETERS.get(name, name)}`"
         return _CALLED.get(group, f"other {group}")
     return None

@@ -11,11 +11,13 @@ from graphmix.results.json_text import load
 from graphmix.storage.files import write_bytes
 from graphmix.storage.folders import CONFIG, PAGE, PREDICTIONS
 from graphmix.workflow.options import FitOptions
-from graphmix.workflow.output import check_ending
+from graphmix.workflow.output import ENDINGS, check_ending
 
 if TYPE_CHECKING:
     from graphmix.workflow.pieces import PredictionPieces
 
+# No file of a model ends like a table.
+_TABLES = (*ENDINGS, ".txt", ".gz", ".pq")
 # What a fit notes in its config.json about where its predictions go.
 NOTED = "predictions"
 # And about the files of its tables.
@@ -86,8 +88,8 @@ def _holds(path: Path, content: Iterable[bytes]) -> bool:
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Return the files of a model's folder that no result may replace: all but the fit's predictions and report."""
-    return [path for path in folder.iterdir() if path.name not in (PREDICTIONS, PAGE)]
+    """Return the files of a model's folder that no result may replace: all but tables and the fit's report."""
+    return [path for path in folder.iterdir() if path.suffix.lower() not in _TABLES and path.name != PAGE]
 
 
 def _noted(folder: Path) -> str | None:
