@@ -18,6 +18,8 @@ from repeats import repeats
 settings.register_profile("graphmix", deadline=None, max_examples=repeats(50, 500))
 settings.load_profile("graphmix")
 
+_NO_DATA = "GRAPHMIX_DATA is not set: it names the folder with the real datasets"
+
 # What takes longest and is alone in that: begun first, so that no process is left with it at the end.
 FIRST = (
     "tests/bad_inputs/test_bad_inputs.py::",
@@ -39,7 +41,7 @@ def data_root() -> Path:
     """The folder with the real datasets; mark tests that use it `data`."""
     named = os.environ.get("GRAPHMIX_DATA")
     if not named:
-        pytest.skip("GRAPHMIX_DATA is not set: it names the folder with the real datasets")
+        pytest.skip(_NO_DATA)
     root = Path(named)
     if not root.is_dir():
         pytest.fail(f"GRAPHMIX_DATA names {root}, which is not a folder")
@@ -52,9 +54,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests marked `gpu` where there is no CUDA device."""
+    """Skip tests marked `gpu` where there is no CUDA device, and those marked `data` where there are no datasets."""
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
+    if item.get_closest_marker("data") and not os.environ.get("GRAPHMIX_DATA"):
+        pytest.skip(_NO_DATA)
 
 
 @pytest.fixture(autouse=True, scope="session")
