@@ -133,6 +133,17 @@ def test_an_unfinished_other_run_is_refused(tmp_path, dataset, change, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("method", ["dropedge", "bvat"])
+def test_a_run_that_is_refused_leaves_nothing(tmp_path, dataset, method):
+    refused = replace(CONFIG, method=method, backbone="gat" if method == "dropedge" else "grand")
+    (tmp_path / "mine").mkdir()
+    for folder in (tmp_path / "a" / "b", tmp_path / "mine"):
+        with pytest.raises(ConfigError, match=f"{method} needs"):
+            train(*dataset, refused, folder)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
+    assert not any((tmp_path / "mine").iterdir())
+
+
 def test_an_unfinished_run_is_not_read(tmp_path, dataset):
     with pytest.raises(KeyboardInterrupt):
         train(*dataset, CONFIG, tmp_path / "run", device="cpu", chunk=1, watch=interrupt_after(1))

@@ -1,8 +1,9 @@
 """Folders that a run or a fit writes to: new, empty, or begun by the same command."""
 
+import contextlib
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,24 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def making_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and its parents, unless it is there; at the end, remove those that were made and are empty.
+
+    Raises:
+        RunError: it cannot be made.
+    """
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        make_folder(folder)
+        yield
+    finally:
+        for each in new:
+            # Only an empty folder can be removed.
+            with contextlib.suppress(OSError):
+                each.rmdir()
 
 
 def make_empty(folder: Path) -> None:

@@ -38,6 +38,7 @@ from graphmix.storage.folders import (
     check_run_folder,
     first_difference,
     make_folder,
+    making_folder,
 )
 from graphmix.storage.lock import locked
 from graphmix.storage.where import prepare
@@ -245,13 +246,28 @@ def _asked(graph: Graph, split: Split, config: Config, model: Backbone | None) -
 @contextlib.contextmanager
 def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
     _check_folder(folder, asked)
-    make_folder(folder / PARTS)
-    with locked(folder):
+    with making_folder(folder), locked(folder):
         # Check again: another process may have finished between the check and the lock.
         _check_folder(folder, asked)
-        if not (folder / CONFIG).exists():
-            write_json(folder / CONFIG, asked | {"versions": versions()})
+        with _removed_unless_trained(folder):
+            make_folder(folder / PARTS)
+            if not (folder / CONFIG).exists():
+                write_json(folder / CONFIG, asked | {"versions": versions()})
+            yield
+
+
+@contextlib.contextmanager
+def _removed_unless_trained(folder: Path) -> Iterator[None]:
+    """After an error, such as that of a method that cannot train the network, remove what was written before training."""
+    try:
         yield
+    except Exception:
+        # A finished run has no parts any more.
+        if not (folder / RESULTS).exists() and not any((folder / PARTS).glob("*.safetensors")):
+            shutil.rmtree(folder / PARTS, ignore_errors=True)
+            for name in (WEIGHTS, CURVES, CONFIG):
+                (folder / name).unlink(missing_ok=True)
+        raise
 
 
 # Fingerprints and descriptions say nothing to a reader.

@@ -14,7 +14,6 @@ model.json            what the model is, its parts with their SHA-256, and its o
 A model has its parts and model.json. What a fit adds is not needed to predict.
 """
 
-import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ from graphmix.storage.folders import (
     check_can_be_made,
     check_no_links,
     check_no_other_files,
-    make_folder,
+    making_folder,
 )
 from graphmix.storage.lock import locked
 from graphmix.text import name_for_screen
@@ -76,21 +75,13 @@ def begin(
     """
     asked = json.loads(json.dumps(asked | {_VERSIONS: versions()}))
     check_folder(folder, asked, resume=resume)
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
-    try:
-        make_folder(folder)
-        with locked(folder):
-            # Once more: another process may have begun since the first check.
-            check_folder(folder, asked, resume=resume)
-            with _removed_unless_trained(folder):
-                if not (folder / CONFIG).exists():
-                    write_json(folder / CONFIG, asked | (noted or {}))
-                yield
-    finally:
-        for each in new:
-            # Only an empty folder can be removed.
-            with contextlib.suppress(OSError):
-                each.rmdir()
+    with making_folder(folder), locked(folder):
+        # Once more: another process may have begun since the first check.
+        check_folder(folder, asked, resume=resume)
+        with _removed_unless_trained(folder):
+            if not (folder / CONFIG).exists():
+                write_json(folder / CONFIG, asked | (noted or {}))
+            yield
 
 
 @contextmanager
