@@ -258,7 +258,7 @@ def _open_folder(folder: Path, asked: dict[str, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _removed_unless_trained(folder: Path) -> Iterator[None]:
-    """After an error, such as that of a method that cannot train the network, remove what was written before training."""
+    """After an error, such as a method that cannot train the network, remove what was written before any training."""
     try:
         yield
     except Exception:
