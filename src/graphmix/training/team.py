@@ -129,8 +129,9 @@ class Team:
         with _others_alive():
             dist.broadcast(head, 0)
             what, length, on_cuda = head.tolist()
-            if on_cuda and self.device.type == "cpu":
-                self.device = local_gpu()
+            # A leader may train on a GPU first and on the CPU later: sums need the same kind of device everywhere.
+            if bool(on_cuda) != (self.device.type == "cuda"):
+                self.device = local_gpu() if on_cuda else torch.device("cpu")
             if length == 0:
                 return Order(what), None
             return Order(what), _received(length, lambda piece: dist.broadcast(piece, 0), self.device)
