@@ -40,6 +40,8 @@ def main() -> None:
     if options.commit is None:
         sys.exit("train needs --commit")
     jobs = [job for name in options.parts for job in PARTS[name]]
+    if options.job is not None and not 1 <= options.job <= len(jobs):
+        sys.exit(f"--job must be 1 to {len(jobs)}")
     for spec, cells, trials in jobs if options.job is None else [jobs[options.job - 1]]:
         print(f"{spec} {cells} {trials or ''}", flush=True)
         asked = Asked(trials=trials, only=cells or "/")
