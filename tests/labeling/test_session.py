@@ -255,6 +255,16 @@ def test_temporary_files_of_a_killed_session_go_with_the_next(begun):
     assert not second.scratch.exists()
 
 
+def test_an_undo_that_found_nothing_takes_nothing_back_when_it_is_sent_again(begun):
+    each = begun()
+    assert each.undo("u") is None
+    each.answer(1, "label", "DB", "a")
+    assert each.undo("u") is None
+    assert len(each.answers.standing) == 1
+    assert each.undo("v").number == each.undo("v").number
+    assert not each.answers.standing
+
+
 def test_a_table_that_cannot_be_written_at_the_end_closes_the_logs(begun, monkeypatch):
     each = begun()
     # Nothing is written behind, or the table could be there before its source is gone.

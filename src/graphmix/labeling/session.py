@@ -65,6 +65,8 @@ class Session:
         # The answers may come from a copy that has fewer than the last rounds knew: those that follow are new.
         self.rounds = [replace(each, answers=min(each.answers, len(self._log.records))) for each in rounds]
         self.view = read_view(self._place, self.rounds, len(problem.ids))
+        # Keys of undos that found no answer: sent again, they must not take back a new one.
+        self._took_nothing: set[str] = set()
         self.trouble: str | None = None
         self.unwritten: str | None = None
         self.map: tuple[list[int], list[list[float]]] | None = None
@@ -107,15 +109,18 @@ class Session:
     def undo(self, key: str = "") -> Answer | None:
         """Take the last answer back, and return it; None if there is none.
 
-        With a key that took an answer back already, nothing more happens, and that answer is returned.
+        With a key that took an answer back already, nothing more happens, and that answer is returned. A key that found
+        none to take back takes none later.
         """
         _check_key(key)
         with self.guard:
             if key and key in self.answers.keys:
                 return self.answers.taken.get(key)
-            last = self.answers.last
+            last = None if key in self._took_nothing else self.answers.last
             if last is not None:
                 self._append({"act": UNDO, "of": last.number}, key)
+            elif key:
+                self._took_nothing.add(key)
             return last
 
     def _append(self, record: dict[str, Any], key: str) -> Answer | None:
