@@ -1,7 +1,8 @@
 """Predictions for a whole graph, layer by layer and in chunks of nodes, so that little memory is needed at a time.
 
 The result is exact: a chunk has all neighbours of its nodes. What is kept of all nodes is the product of the features
-with the first weights, the hidden states and the logits.
+with the first weights, the hidden states and the logits. Layers that read nothing of the graph but a product with its
+propagation matrix take all nodes at once.
 """
 
 from collections.abc import Callable
@@ -74,13 +75,16 @@ def _encode(model: Backbone, x: SparseMatrix | Tensor, graph: Graph, chunks: lis
     def encode(values: Tensor, part: Graph) -> Tensor:
         return model.encode(cast(Any, Mapped(values)), part)
 
+    if model.reads_hops:
+        # A product with Â keeps nothing of its entries, and gathering neighbours would take far longer.
+        return encode(mapped, graph)
     return _joined(chunks, nodes, lambda chunk: _with_neighbours(encode, mapped, graph, chunk))
 
 
 def _decode(model: Backbone, hidden: Tensor, graph: Graph, chunks: list[Chunk]) -> Tensor:
     if model.decode_hops == 0:
         return _joined(chunks, graph.num_nodes, lambda chunk: model.decode(hidden[:, slice(*chunk)], graph))
-    if model.decode_hops is None:
+    if model.decode_hops is None or model.reads_hops:
         return model.decode(hidden, graph)
     return _joined(chunks, graph.num_nodes, lambda chunk: _with_neighbours(model.decode, hidden, graph, chunk))
 
