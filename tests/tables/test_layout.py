@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from graphmix.errors import DataError
 from graphmix.tables import checked_text
+from graphmix.tables.checked_text import CheckedText
 from graphmix.tables.files import read_table
+from graphmix.tables.layout import find_layout
 from graphmix.tables.quotes import find_open_quote
 from graphmix.tables.reading import Reading
 
@@ -57,6 +59,16 @@ def test_comments_at_the_top_are_skipped_and_the_last_names_the_columns(write, m
         ("# name score\nAlice unknown\nBob 3\n", "t.txt", {"name": ["Alice", "Bob"], "score": ["unknown", "3"]}),
         ("# term,pos\nnode,noun\ngraph,noun\n", "t.csv", {"term": ["node", "graph"], "pos": ["noun", "noun"]}),
         ("# user\tstars\nann\tnew\nbob\t3\n", "t.tsv", {"user": ["ann", "bob"], "stars": ["new", "3"]}),
+        ("# source,target\nu,v\nsource,target\n", "t.csv", {"source": ["u", "source"], "target": ["v", "target"]}),
+        # Headers below a comment with as many cells.
+        ("# MovieLens, 100K\nuser,rating\n1,2\n4,5\n", "t.csv", {"user": ["1", "4"], "rating": ["2", "5"]}),
+        ("# units: m\tkg\nheight\tweight\n1\t2\n", "t.tsv", {"height": ["1"], "weight": ["2"]}),
+        ("# some, table\nid,kind\n1,id\n2,name\n", "t.csv", {"id": ["1", "2"], "kind": ["id", "name"]}),
+        (
+            "# made by me\nid year x\na 1990 x1\nb 1991 id\n",
+            "t.txt",
+            {"id": ["a", "b"], "year": ["1990", "1991"], "x": ["x1", "id"]},
+        ),
         # The mark is part of a name.
         ("#id,b\n1,2\n", "t.csv", {"#id": ["1"], "b": ["2"]}),
         ("#id\n1\n", "t.csv", {"#id": ["1"]}),
@@ -168,3 +180,18 @@ def test_pieces_do_not_matter_to_open_quotes(text, size):
     raw = text.encode()
     pieces = [raw[start : start + size] for start in range(0, len(raw), size)]
     assert find_open_quote(pieces, ",") == find_open_quote([raw], ",")
+
+
+def test_a_header_does_not_depend_on_how_much_of_the_file_was_read(write):
+    head = b"# my, short, list\nid,label,text\n" + b"".join(b"n%d,A,%s\n" % (row, b"x" * 100) for row in range(1000))
+    whole = head + b"id,label,text\n"
+    path = write(whole, "t.csv")
+    layouts = [find_layout(CheckedText(path, "utf-8"), read, ".csv", Reading()) for read in (head, whole)]
+    assert [layout.names for layout in layouts] == [["id", "label", "text"]] * 2
+
+
+def test_a_comment_names_the_columns_of_a_wide_table(write):
+    names = [f"a rather long name of column {number}" for number in range(3000)]
+    rows = [",".join(f"v{row}{number}" for number in range(3000)) for row in range(3)]
+    table = read_table(write("\n".join(["# " + ",".join(names), *rows, ""]), "t.csv"))
+    assert (list(table.columns), table.rows) == (names, 3)

@@ -21,6 +21,7 @@ END_NAMES = (
     ("head", "tail"),
     ("u", "v"),
 )
+_ENDS = {name for ends in END_NAMES for name in ends}
 # Cells looked at, and the share of them that must be like the name.
 _CELLS = 1000
 _SHARE = 0.9
@@ -33,7 +34,7 @@ _LONG = 12
 def is_header(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
     """Whether a row is likely to be a header: it has a usual name, or no number but a word above a number.
 
-    Words that stand below it, too, are no names, and marks of a missing value are no words.
+    Words that stand in their columns, too, are no names, and marks of a missing value are no words.
 
     Example:
         >>> is_header(["paper", "year"], [["p1", "1990"]]), is_header(["p1", "1990"], [["p2", "1991"]])
@@ -44,25 +45,40 @@ def is_header(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
     if has_usual_name(row):
         return True
     below = following[0] if following else ()
-    above, numbers = ([_NUMBER.fullmatch(cell.strip()) is not None for cell in cells] for cells in (row, below))
-    return not any(above) and any(
-        is_number and any(letter.isalpha() for letter in name) and name.strip().lower() not in MARKS_OF_MISSING
-        for name, is_number in zip_longest(row, numbers, fillvalue="")
+    return not any(map(_is_number, row)) and any(
+        _is_number(cell) and _is_word(name) for name, cell in zip_longest(row, below, fillvalue="")
     )
 
 
 def has_column_names(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
-    """Whether a row has names that are hardly ever cells: one of `CERTAIN_NAMES`, or both of a pair of ends."""
+    """Whether a row is surely a header: it has one of `CERTAIN_NAMES` or a pair of ends, or is words above numbers.
+
+    Example:
+        >>> has_column_names(["user", "stars"], [["1", "5"]]), has_column_names(["ann", "new"], [["bob", "5"]])
+        (True, False)
+    """
     lowered = {name.strip().lower() for name in row}
-    certain = not lowered.isdisjoint(CERTAIN_NAMES) or any(lowered.issuperset(ends) for ends in END_NAMES)
-    return certain and not _is_repeated(row, following)
+    if not lowered.isdisjoint(CERTAIN_NAMES) or any(lowered.issuperset(ends) for ends in END_NAMES):
+        return not _is_repeated(row, following)
+    return all(map(_is_word, row)) and any(following) and all(_is_number(cell) for each in following for cell in each)
 
 
 def _is_repeated(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
-    """Whether a cell of a row is one of the following rows, too."""
-    return not {cell.strip() for cell in row if cell.strip()}.isdisjoint(
-        cell.strip() for each in following for cell in each
+    """Whether a cell of a row stands in its column below, too; an end of an edge, in any column."""
+    columns = [{each[place].strip() for each in following if place < len(each)} for place in range(len(row))]
+    anywhere = set().union(*columns)
+    return any(
+        name.strip() and name.strip() in (anywhere if name.strip().lower() in _ENDS else column)
+        for name, column in zip(row, columns, strict=True)
     )
+
+
+def _is_word(cell: str) -> bool:
+    return any(letter.isalpha() for letter in cell) and cell.strip().lower() not in MARKS_OF_MISSING
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def has_usual_name(names: Sequence[str]) -> bool:

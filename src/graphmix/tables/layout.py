@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from graphmix.errors import DataError
 from graphmix.tables.checked_text import CheckedText
@@ -25,8 +24,8 @@ _COMMENT = "#"
 _QUOTED_CELL = re.compile(r'(?<!\S)"[^"]*(?:""[^"]*)*"(?!\S)')
 # How many lines must have the same number of cells for spaces to be separators.
 _LINES_COMPARED = 20
-# How many rows are looked at to say whether the first is a header.
-_ROWS_COMPARED = 1000
+# How many characters are looked at to say whether the first row is a header; a table is read in larger pieces.
+_COMPARED = 2**16
 
 
 @dataclass(frozen=True)
@@ -162,9 +161,21 @@ def _first_cells(name: str, decoded: str, above: int, separator: str) -> list[st
         raise DataError(f"{name}: its first line is not a header: {error}") from error
 
 
-def _rows(decoded: str, above: int, separator: str) -> Iterator[list[str]]:
+def _rows(decoded: str, above: int, separator: str, most: int | None = None) -> Iterator[list[str]]:
+    """Yield the rows below the lines that are skipped; of so many characters at most."""
     body = re.split(r"\r\n|\r|\n", decoded, maxsplit=above)[-1] if above else decoded
-    return csv.reader(io.StringIO(body, newline=""), delimiter=separator)
+    # A row that would be cut is left out.
+    end = len(body) if most is None or len(body) <= most else body.rfind("\n", 0, most) + 1
+    return csv.reader(io.StringIO(body[:end], newline=""), delimiter=separator)
+
+
+def _following(decoded: str, above: int, separator: str) -> list[list[str]]:
+    """Return rows below the first one that are not empty: the same ones, however much of the file was read."""
+    rows: list[list[str]] = []
+    # A cell that is too long for `csv` is not a name or a number.
+    with contextlib.suppress(csv.Error):
+        rows.extend(_rows(decoded, above, separator, _COMPARED))
+    return [row for row in rows[1:] if row]
 
 
 def _header_in_comment(decoded: str, lines: list[str], above: int, separator: str) -> list[str] | None:
@@ -177,12 +188,7 @@ def _header_in_comment(decoded: str, lines: list[str], above: int, separator: st
     comments = [line for line in lines[:above] if line.startswith(_COMMENT)]
     if not comments:
         return None
-    rows = _rows(decoded, above, separator)
-    first = next(rows)
-    following: list[list[str]] = []
-    # A cell that is too long for `csv` is not a name or a number.
-    with contextlib.suppress(csv.Error):
-        following.extend(islice(filter(None, rows), _ROWS_COMPARED))
+    first, following = next(_rows(decoded, above, separator)), _following(decoded, above, separator)
     written = comments[-1].lstrip(f"{_COMMENT} ")
     names = [name.strip() for name in (written.split() if separator == " " else written.split(separator))]
     if len(names) != len(first) or len(names) == 1:

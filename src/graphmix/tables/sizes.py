@@ -45,8 +45,8 @@ def _too_many_rows(path: Path, limit: Limits, most: int | None) -> list[Excess]:
     expected = int(rows.count / share) if rows.count > 0 else 0
     if expected <= limit.rows:
         return []
-    rounded = float(f"{expected:.3g}")
-    many = f"about {rounded:,.0f}" if share < 1 and rounded > limit.rows else f"{expected:,}"
+    rounded = int(float(f"{expected:.3g}"))
+    many = f"about {rounded if rounded > limit.rows else expected:,}" if share < 1 else f"{expected:,}"
     how = f"has {many} rows, and the limit is {limit.rows:,}"
     return [Excess(how, "rows", enough(rows.count, share, limit.rows))]
 

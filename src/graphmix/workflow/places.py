@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphmix.workflow.pieces import PredictionPieces
 
 # No file of a model ends like a table.
-_TABLES = (*ENDINGS, ".txt", ".gz", ".pq")
+_TABLES = (*ENDINGS, ".tab", ".txt", ".gz", ".pq")
 # What a fit notes in its config.json about where its predictions go.
 NOTED = "predictions"
 # And about the files of its tables.
