@@ -98,8 +98,8 @@ def test_without_a_folder_nothing_is_left_and_it_can_be_saved(model, files, tmp_
     assert load_model(tmp_path / "failed").failures == failed.failures == ("fcn was left out",)
     fit_tables(*files, label="topic", out=tmp_path / "fitted", options=OPTIONS, **QUICK)
     saved, fitted = tree(tmp_path / "saved"), tree(tmp_path / "fitted")
-    # The folder of a fit has the files of a saved model, and what was tried besides.
-    assert [name for name in saved if saved[name] != fitted[name]] == ["metrics.json"]
+    # The folder of a fit has the files of a saved model, and what was tried besides. Times may differ, and may not.
+    assert {name for name in saved if saved[name] != fitted[name]} <= {"metrics.json"}
     assert {name.split("/")[0] for name in fitted} - saved.keys() == {"candidates", "config.json", "predictions.csv"}
     with pytest.raises(RunError, match=r"holds other files \(candidates\)") as raised:
         model.save(tmp_path / "fitted")
