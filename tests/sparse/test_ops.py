@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul, per_trial
+from graphmix.sparse import SparseMatrix, dropout, dropout_matmul, matmul, per_trial, product
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Keep, Purpose, Streams
 
@@ -85,6 +85,36 @@ def test_random_bits_are_the_same_on_every_device():
     on_host, on_device = (Streams.from_seeds(range(9), device).at(Purpose.WEIGHTS, 3) for device in ("cpu", "cuda"))
     assert torch.equal(on_host.words(1000), on_device.words(1000).cpu())
     assert torch.equal(on_host.keep(5000, 0.3).words, on_device.keep(5000, 0.3).words.cpu())
+
+
+def products(values, weight, upstream):
+    """The product of each trial, and both gradients."""
+    values, weight = values.detach().requires_grad_(), weight.detach().requires_grad_()
+    result = product(values, weight)
+    return result.detach(), *torch.autograd.grad(result, (values, weight), upstream)
+
+
+# Processors differ in which shapes torch's batched product rounds otherwise: narrow ones on Intel's, odd ones on AMD's.
+SHAPES = [(1, 1, 1), (1170, 4, 1), (7, 33, 3), (200, 50, 16), (301, 129, 5), (64, 64, 64), (1, 500, 7), (2, 3, 40)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("rows", "columns", "width"), SHAPES)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_dense_product_of_a_trial_does_not_depend_on_the_batch(device, rows, columns, width, transposed):
+    generator = torch.Generator().manual_seed(rows)
+    values = torch.randn(3, rows, columns, generator=generator).to(device)
+    weight = torch.randn(3, columns, width, generator=generator).to(device)
+    upstream = torch.randn(3, rows, width, generator=generator).to(device)
+    if transposed:
+        values, weight, upstream = (each.mT.contiguous().mT for each in (values, weight, upstream))
+    together = products(values, weight, upstream)
+    for got, expected in zip(together, (values @ weight, upstream @ weight.mT, values.mT @ upstream), strict=True):
+        assert_close(got, expected, rtol=1e-4, atol=1e-4)
+    for trial in range(3):
+        own = [each[trial : trial + 1].clone() for each in (values, weight, upstream)]
+        for batch, alone in zip(together, products(*own), strict=True):
+            assert torch.equal(batch[trial], alone[0])
 
 
 @pytest.mark.parametrize("device", DEVICES)

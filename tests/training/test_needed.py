@@ -1,4 +1,7 @@
-"""Losses on labels read only the rows they depend on, with the same random bits and the same result."""
+"""Losses on labels read only the rows they depend on, with the same random bits and the same result.
+
+A product of fewer rows may round differently, on some processors only, so results agree within rounding.
+"""
 
 from dataclasses import replace
 
@@ -50,7 +53,7 @@ def test_the_reach_of_two_nodes_on_a_path():
 def test_the_gnn_loss_is_the_one_of_the_whole_graph(choices):
     model, task, _, streams = setup(*path_graph(30), **choices)
     part, whole = (gnn_loss(model, each, streams, Moment(7, None)) for each in (task, replace(task, reach=None)))
-    assert torch.equal(part, whole)
+    assert_close(part, whole, rtol=1e-6, atol=0)
     for got, expected in zip(gradients(model, part), gradients(model, whole), strict=True):
         assert_close(got, expected, rtol=1e-5, atol=1e-7)
 

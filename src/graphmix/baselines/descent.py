@@ -111,7 +111,7 @@ def in_parts(
         Probabilities on the CPU, `[trials, nodes, classes]`.
     """
     device = graph.y.device
-    # On the CPU a batch rounds its dense products in another way than a trial alone, and is hardly faster.
+    # On the CPU a batch is hardly faster, and torch's batched products round in another way than those of one trial.
     at_once = max(1, _CUDA_NUMBERS // numbers) if device.type == "cuda" else 1
     labeled, val = (Picks.build(mask.to(device), graph.y) for mask in (split.train, split.val))
     test = split.test.to(device)

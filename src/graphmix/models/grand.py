@@ -23,7 +23,7 @@ from graphmix.models.backbone import (
     two_layers_of,
     zeros,
 )
-from graphmix.sparse import SparseMatrix, per_trial, sum_of_powers
+from graphmix.sparse import SparseMatrix, per_trial, product, sum_of_powers
 from graphmix.sparse.ops import unpack
 from graphmix.streams import Noise, Purpose, Streams
 
@@ -151,7 +151,7 @@ class Grand(Backbone):
             return weight, None
         scale, shift, mean, variance = (self.weights[f"norm1.{part}"] for part in _PARTS)
         factor = scale * (variance + _EPSILON).rsqrt()
-        return weight * factor.mT, (shift - mean * factor) @ weight
+        return weight * factor.mT, product(shift - mean * factor, weight)
 
     def _normalise(self, values: Tensor, name: str, noise: Noise | None) -> Tensor:
         """Batch norm over the nodes, of each pass by itself in training, by running means otherwise."""

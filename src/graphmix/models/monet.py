@@ -15,7 +15,7 @@ from torch import Tensor
 
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, add_bias, drop, glorot, linear, zeros
 from graphmix.models.neighbourhood import neighbours_and_self
-from graphmix.sparse import SparseMatrix, per_trial, weigh
+from graphmix.sparse import SparseMatrix, matmul, per_trial, product, weigh
 from graphmix.streams import Noise, Purpose, Streams
 
 
@@ -99,12 +99,12 @@ class MoNet(Backbone):
 
     def _kernels(self, ends: Tensor, layer: str) -> Tensor:
         """Compute w from u `[edges, 2]`: `[trials, edges, kernels]`."""
-        place = (ends @ self.weights[f"{layer}.map"] + self.weights[f"{layer}.shift"]).tanh()
+        place = (matmul(ends, self.weights[f"{layer}.map"]) + self.weights[f"{layer}.shift"]).tanh()
         mean, precision = self.weights[f"{layer}.mean"], self.weights[f"{layer}.precision"]
         # The square, multiplied out: one product of [ũ², ũ, 1] with a matrix for all kernels.
         sharp = precision.square()
         terms = torch.cat([sharp, -2 * sharp * mean, (sharp * mean.square()).sum(dim=2, keepdim=True)], dim=2)
-        distance = torch.cat([place.square(), place, torch.ones_like(place[..., :1])], dim=2) @ terms.mT
+        distance = product(torch.cat([place.square(), place, torch.ones_like(place[..., :1])], dim=2), terms.mT)
         return (-0.5 * distance).exp()
 
 

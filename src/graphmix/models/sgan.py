@@ -19,7 +19,7 @@ from torch import Tensor
 
 from graphmix.models.activations import elu
 from graphmix.models.backbone import Backbone, Footprint, GraphLike, GraphSizes, glorot, zeros
-from graphmix.sparse import SparseMatrix, matmul, per_trial
+from graphmix.sparse import SparseMatrix, matmul, product
 from graphmix.streams import Noise, Purpose, Streams
 
 EMBEDDING, INPUT_NOISE, HIDDEN_NOISE = 128, 0.05, 0.5
@@ -76,7 +76,7 @@ class SGAN(Backbone):
     def decode(self, hidden: Tensor, graph: GraphLike, noise: Noise | None = None) -> Tensor:
         """Compute logits: `[trials, nodes, classes]`."""
         weight = unit(self.weights["final.weight"]) * self.weights["final.scale"]
-        return times(hidden, weight) + self.weights["final.bias"]
+        return product(hidden, weight) + self.weights["final.bias"]
 
     def run(self, rows: Tensor, noise: Noise | None) -> tuple[Tensor, Tensor]:
         """Compute h₅ and logits of inputs `[trials, rows, width]`, with noise in training."""
@@ -84,12 +84,12 @@ class SGAN(Backbone):
         hidden = values
         for layer in range(1, _LAYERS + 1):
             weight = unit(self.weights[f"layer{layer}.weight"])
-            hidden = elu(times(values, weight) + self.weights[f"layer{layer}.bias"])
+            hidden = elu(product(values, weight) + self.weights[f"layer{layer}.bias"])
             values = (
                 hidden if noise is None else hidden + HIDDEN_NOISE * noise.bell(hidden[0].numel()).view(hidden.shape)
             )
         weight = unit(self.weights["final.weight"]) * self.weights["final.scale"]
-        return hidden, times(values, weight) + self.weights["final.bias"]
+        return hidden, product(values, weight) + self.weights["final.bias"]
 
 
 def widths(features: int, hidden: int) -> tuple[int, ...]:
@@ -101,14 +101,6 @@ def widths(features: int, hidden: int) -> tuple[int, ...]:
 def unit(weight: Tensor) -> Tensor:
     """Scale the columns of weights `[trials, rows, columns]` to length 1."""
     return weight * weight.square().sum(dim=1, keepdim=True).clamp_min(1e-24).rsqrt()
-
-
-def times(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiply `[trials, rows, columns]` with each trial's weight `[trials, columns, width]`."""
-    if values.is_cuda:
-        return per_trial(values, weight)
-    # A product of several trials may round in another way than that of one, and the game enlarges differences.
-    return torch.stack([each @ own for each, own in zip(values, weight, strict=True)])
 
 
 def inputs(graph: Any) -> Tensor:

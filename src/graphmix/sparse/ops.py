@@ -29,6 +29,8 @@ except ImportError:  # Triton ships with CUDA builds of torch only
 _MANY = 2**13
 # Up to so many columns of a result the native dense product is faster than torch's, which works in blocks.
 _NARROW = 16
+# Memory of a new tensor on the CPU begins at a multiple of so many bytes.
+_ALIGNMENT = 64
 
 
 def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
@@ -42,7 +44,7 @@ def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
         `[trials, rows, width]`.
     """
     if isinstance(matrix, Tensor):
-        return product(matrix.expand(dense.shape[0], -1, -1), dense) if dense.is_cuda else matrix @ dense
+        return product(matrix.expand(dense.shape[0], -1, -1), dense)
     if isinstance(matrix, Chain):
         for factor in reversed(matrix.factors):
             dense = matmul(factor, dense)
@@ -86,13 +88,13 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
         return result
     trials, columns, width = weight.shape
     stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
-    multiplied: Tensor = _Stacked.apply(stacked, weight) if _use_triton(values) else stacked @ weight
-    return multiplied.view(values.shape[0], values.shape[1], width)
+    return product(stacked, weight).view(values.shape[0], values.shape[1], width)
 
 
 def product(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; on CUDA the batch does not change sums."""
-    return per_trial(values, weight) if values.is_cuda else values @ weight
+    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; a trial's sums do not depend on the batch."""
+    result: Tensor = _Product.apply(values, weight)
+    return result
 
 
 def dropout(dense: Tensor, keep: Keep) -> Tensor:
@@ -145,29 +147,28 @@ class _PerTrial(torch.autograd.Function):
         values, weight = ctx.saved_tensors
         to_values = to_weight = None
         if ctx.needs_input_grad[0]:
-            stacked = grad.reshape(weight.shape[0], -1, weight.shape[2]) @ weight.mT
-            to_values = stacked.view(values.shape)
+            stacked = grad.reshape(weight.shape[0], -1, weight.shape[2])
+            to_values = _each(stacked, weight.mT).view(values.shape)
         if ctx.needs_input_grad[1]:
             to_weight = _numba_ops(grad).per_trial_weights(values, grad, weight.shape)
         return to_values, to_weight
 
 
-class _Stacked(torch.autograd.Function):
-    """`[trials, rows, columns]` times `[trials, columns, width]` on CUDA."""
-
+class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, stacked: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(stacked, weight)
-        return triton_dense.multiply(stacked, weight)
+    def forward(ctx: Any, values: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(values, weight)
+        return _each(values, weight)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        stacked, weight = ctx.saved_tensors
-        needs_values, needs_weight = ctx.needs_input_grad
-        return (
-            triton_dense.multiply(grad, weight.mT) if needs_values else None,
-            triton_dense.weight_gradient(stacked, grad) if needs_weight else None,
-        )
+        values, weight = ctx.saved_tensors
+        to_values = to_weight = None
+        if ctx.needs_input_grad[0]:
+            to_values = _each(grad, weight.mT)
+        if ctx.needs_input_grad[1]:
+            to_weight = triton_dense.weight_gradient(values, grad) if _use_triton(grad) else _each(values.mT, grad)
+        return to_values, to_weight
 
 
 class _DropoutMatMul(torch.autograd.Function):
@@ -188,6 +189,33 @@ class _DropoutMatMul(torch.autograd.Function):
         back = _dropout_transposed(ctx.matrix, words, ctx.scale, grad)
         # A trial's copies share its weights: their gradients are summed.
         return back.unflatten(0, (ctx.trials, -1)).sum(dim=1), None, None, None
+
+
+def _each(values: Tensor, weight: Tensor) -> Tensor:
+    """Multiply each trial's `[rows, columns]` with its `[columns, width]`, each as if it were alone.
+
+    MKL rounds differently if a call has several products, and on some processors if an operand begins elsewhere in
+    memory. So on the CPU every product is a call of its own, with operands that begin as a new tensor does.
+    """
+    if _use_triton(values):
+        return triton_dense.multiply(values, weight)
+    if values.is_cuda:
+        return values @ weight
+    out = values.new_empty(values.shape[0], values.shape[1], weight.shape[2])
+    for left, right, place in zip(values, weight, out, strict=True):
+        if _aligned(place):
+            torch.mm(_at_start(left), _at_start(right), out=place)
+        else:
+            place.copy_(torch.mm(_at_start(left), _at_start(right)))
+    return out
+
+
+def _at_start(operand: Tensor) -> Tensor:
+    return operand if _aligned(operand) else operand.clone()
+
+
+def _aligned(operand: Tensor) -> bool:
+    return operand.data_ptr() % _ALIGNMENT == 0
 
 
 def _product(matrix: SparseMatrix, dense: Tensor) -> Tensor:

@@ -100,7 +100,8 @@ class Parts:
 
     Attributes:
         graph: the whole graph.
-        train: bool `[trials or 1, nodes]`, training nodes of the trials of a batch.
+        train: bool `[trials or 1, nodes]`, training nodes of all trials of the run.
+        trials: int64, the trials of a batch; None for all.
         seeds: draws the nodes whose losses are computed.
         fanouts: for each hop, how many neighbours a node draws.
         streams: one stream, for neighbours.
@@ -108,6 +109,7 @@ class Parts:
 
     graph: Graph
     train: Tensor
+    trials: Tensor | None
     seeds: Seeds
     fanouts: tuple[int, ...]
     streams: Streams
@@ -127,11 +129,11 @@ class Parts:
         reads_edges = config.trains_gnn or config.predicts_targets
         fanouts = (config.batch_fanout,) * (HOPS if reads_edges else 0)
         streams = Streams.from_seeds([config.seed], train.device)
-        return cls(graph, train, Seeds.of(train, config), fanouts, streams)
+        return cls(graph, train, None, Seeds.of(train, config), fanouts, streams)
 
     def select(self, trials: Tensor) -> "Parts":
         """Keep only the given trials; what is drawn stays the same."""
-        return self if self.train.shape[0] == 1 else replace(self, train=self.train[trials])
+        return replace(self, trials=trials if self.trials is None else self.trials[trials])
 
     def at(self, epoch: int) -> Drawn:
         """Draw the part of an epoch."""

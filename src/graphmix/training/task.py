@@ -193,6 +193,8 @@ class Task:
         part = self.parts.at(int(epoch))
         none = torch.zeros_like(part.train[:1])
         task = self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none)
+        # Lists are as long as the longest of all trials, so that sums do not depend on the batch.
+        task = task if self.parts.trials is None else task.select(self.parts.trials)
         # Of the whole split: a class without a label in this part is still a class.
         targets = _label_targets(task.labeled.labels, part.graph.num_classes, self.class_weights)
         return replace(task, targets=targets, label_shares=self.label_shares, class_weights=self.class_weights)

@@ -18,7 +18,8 @@ from graphmix.method import draw_positions, log_softmax, softmax
 from graphmix.models import Backbone
 from graphmix.models.activations import elu
 from graphmix.models.backbone import glorot, zeros
-from graphmix.models.sgan import SGAN, inputs, times, unit
+from graphmix.models.sgan import SGAN, inputs, unit
+from graphmix.sparse import product
 from graphmix.streams import Noise, Purpose, Streams
 from graphmix.training.adam import Adam, Optimizer, group
 from graphmix.training.config import Config
@@ -111,18 +112,18 @@ class Generator:
         """Make a batch of inputs: `[trials, batch, width]`."""
         values = noise.uniform(BATCH * SEEDS).view(-1, BATCH, SEEDS)
         for weight, bias in zip(self.layers, self.biases, strict=False):
-            mapped = times(values, weight)
+            mapped = product(values, weight)
             mean = mapped.mean(dim=1, keepdim=True)
             spread = (mapped - mean).square().mean(dim=1, keepdim=True)
             values = elu((mapped - mean) * (spread + 1e-6).rsqrt() + bias)
-        return (times(values, unit(self.last) * self.scale) + self.biases[2]).tanh()
+        return (product(values, unit(self.last) * self.scale) + self.biases[2]).tanh()
 
 
 def pull_away(values: Tensor) -> Tensor:
     """The mean squared cosine of two different rows of `[trials, rows, width]`: `[trials]`."""
     size = values.shape[1]
     rows = values * values.square().sum(dim=2, keepdim=True).clamp_min(1e-24).rsqrt()
-    cosines = times(rows, rows.mT).square()
+    cosines = product(rows, rows.mT).square()
     return (cosines.sum(dim=(1, 2)) - cosines.diagonal(dim1=1, dim2=2).sum(dim=1)) / (size * (size - 1))
 
 
