@@ -414,6 +414,7 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("claim-hidden-states", "/Pubmed", 10),
     ],
     "claims-cpu-second": [
+        ("claim-sensitivity", "/Pubmed", 10),
         ("claim-hidden-states", "/Pubmed", 10),
         ("claim-teacher", "GNN, average*/Pubmed", 10),
     ],
