@@ -100,6 +100,13 @@ def test_features_of_any_kind_become_float32_and_stay_sparse_or_dense(x, kind):
     assert torch.equal(values != 0, torch.tensor([[True, False], [False, True], [False, False]]))
 
 
+@pytest.mark.parametrize(
+    "x", [np.ones((3, 2), order="F"), np.ones((3, 2), np.float32, "F"), torch.ones(2, 3).mT, np.ones((6, 4))[::2, 1:3]]
+)
+def test_dense_features_lie_in_rows(x):
+    assert path_graph(x=x).x.is_contiguous()
+
+
 def test_a_graph_is_frozen_and_keeps_no_hold_on_dense_input():
     x = np.ones((3, 1), dtype=np.float32)
     y = np.array([0, 1, 0])

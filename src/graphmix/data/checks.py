@@ -55,7 +55,9 @@ def as_features(x: Any) -> Features:
         elif isinstance(x, np.memmap) and x.dtype == np.float32:
             features = _mapped(x)
         else:
-            features = torch.from_numpy(np.array(x, dtype=np.float32))
+            # In rows, and in torch's memory: products of matrices that lie otherwise may round otherwise.
+            features = torch.empty(x.shape)
+            features.numpy()[:] = x
     _check_finite(features)
     return features
 
