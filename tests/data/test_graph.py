@@ -107,6 +107,14 @@ def test_dense_features_lie_in_rows(x):
     assert path_graph(x=x).x.is_contiguous()
 
 
+def test_features_are_float32_whatever_torch_makes_by_default():
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert path_graph(x=np.ones((3, 2))).x.dtype == torch.float32
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_a_graph_is_frozen_and_keeps_no_hold_on_dense_input():
     x = np.ones((3, 1), dtype=np.float32)
     y = np.array([0, 1, 0])

@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -100,21 +102,47 @@ SHAPES = [(1, 1, 1), (1170, 4, 1), (7, 33, 3), (200, 50, 16), (301, 129, 5), (64
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("rows", "columns", "width"), SHAPES)
-@pytest.mark.parametrize("transposed", [False, True])
-def test_a_dense_product_of_a_trial_does_not_depend_on_the_batch(device, rows, columns, width, transposed):
+@pytest.mark.parametrize("lies", ["in rows", "in columns", "in wider rows"])
+def test_a_dense_product_of_a_trial_does_not_depend_on_the_batch(device, rows, columns, width, lies):
     generator = torch.Generator().manual_seed(rows)
     values = torch.randn(3, rows, columns, generator=generator).to(device)
     weight = torch.randn(3, columns, width, generator=generator).to(device)
     upstream = torch.randn(3, rows, width, generator=generator).to(device)
-    if transposed:
+    if lies == "in columns":
         values, weight, upstream = (each.mT.contiguous().mT for each in (values, weight, upstream))
+    if lies == "in wider rows":
+        values, weight, upstream = (
+            torch.nn.functional.pad(each, (0, 5))[..., :-5] for each in (values, weight, upstream)
+        )
     together = products(values, weight, upstream)
     for got, expected in zip(together, (values @ weight, upstream @ weight.mT, values.mT @ upstream), strict=True):
         assert_close(got, expected, rtol=1e-4, atol=1e-4)
     for trial in range(3):
-        own = [each[trial : trial + 1].clone() for each in (values, weight, upstream)]
+        own = [each[trial : trial + 1] for each in (values, weight, upstream)]
+        own = own if lies == "in wider rows" else [each.clone() for each in own]
         for batch, alone in zip(together, products(*own), strict=True):
             assert torch.equal(batch[trial], alone[0])
+
+
+@pytest.mark.parametrize(("rows", "columns", "width"), SHAPES)
+def test_a_product_of_a_copy_does_not_depend_on_how_many_there_are(rows, columns, width):
+    generator = torch.Generator().manual_seed(width)
+    values = torch.randn(6, rows, columns, generator=generator)
+    weight = torch.randn(2, columns, width, generator=generator)
+    together = per_trial(values, weight)
+    assert_close(together, values @ weight.repeat_interleave(3, dim=0), rtol=1e-4, atol=1e-4)
+    for copy in range(6):
+        alone = per_trial(values[copy : copy + 1], weight[copy // 3 : copy // 3 + 1])
+        assert torch.equal(together[copy], alone[0])
+
+
+def test_a_matrix_that_all_trials_share_is_not_copied():
+    # As features that begin somewhere in a mapped file.
+    matrix = torch.randn(4001)[1:].view(80, 50)
+    weight = torch.randn(3, 50, 64)
+    with patch.object(torch.Tensor, "clone", side_effect=AssertionError("copied")):
+        result = product(matrix, weight.detach())
+    assert_close(result, matrix @ weight)
 
 
 @pytest.mark.parametrize("device", DEVICES)

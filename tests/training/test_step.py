@@ -112,6 +112,21 @@ def test_targets_do_not_depend_on_how_passes_are_grouped(monkeypatch):
     assert torch.equal(results[0], results[2])
 
 
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "gpr"])
+def test_targets_from_dense_features_do_not_either(monkeypatch, backbone):
+    # At these sizes MKL rounds the last rows by how many there are.
+    graph, split = synthetic(nodes=129, features=33, classes=6, labels_per_class=4, seed=3)
+    config = Config.for_dataset("", method="self-training", backbone=backbone, hidden=33, trials=2)
+    task, streams = Task.build(graph.with_x(graph.x.to_dense()), split, config), Streams.from_seeds(range(2))
+    model = build_model(task, config, streams)
+    results = []
+    for size in (1, 3, 10):
+        monkeypatch.setattr(devices, "passes_at_once", lambda *_, size=size: size)
+        results.append(predict_targets(model, task, config, streams, 7, task.unlabeled))
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
 def test_no_gradient_flows_through_targets():
     model, task, config, streams = setup()
     assert not predict_targets(model, task, config, streams, 30, task.unlabeled).requires_grad

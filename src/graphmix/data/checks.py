@@ -56,7 +56,7 @@ def as_features(x: Any) -> Features:
             features = _mapped(x)
         else:
             # In rows, and in torch's memory: products of matrices that lie otherwise may round otherwise.
-            features = torch.empty(x.shape)
+            features = torch.empty(x.shape, dtype=torch.float32, device="cpu")
             features.numpy()[:] = x
     _check_finite(features)
     return features

@@ -44,7 +44,7 @@ def matmul(matrix: SparseMatrix | Chain | Tensor, dense: Tensor) -> Tensor:
         `[trials, rows, width]`.
     """
     if isinstance(matrix, Tensor):
-        return product(matrix.expand(dense.shape[0], -1, -1), dense)
+        return product(matrix, dense)
     if isinstance(matrix, Chain):
         for factor in reversed(matrix.factors):
             dense = matmul(factor, dense)
@@ -87,12 +87,24 @@ def per_trial(values: Tensor, weight: Tensor) -> Tensor:
         result: Tensor = _PerTrial.apply(values, weight)
         return result
     trials, columns, width = weight.shape
-    stacked = values.reshape(trials, values.shape[0] // trials * values.shape[1], columns)
+    copies = values.shape[0] // trials
+    if not values.is_cuda:
+        # Not stacked: how many copies there are at once may depend on the batch, and rounding on the number of rows.
+        return product(values, weight if copies == 1 else weight.repeat_interleave(copies, dim=0))
+    stacked = values.reshape(trials, copies * values.shape[1], columns)
     return product(stacked, weight).view(values.shape[0], values.shape[1], width)
 
 
 def product(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiply `[trials, rows, columns]` with `[trials, columns, width]`; a trial's sums do not depend on the batch."""
+    """Multiply each trial's values with its weight, so that a trial's sums do not depend on the batch.
+
+    Args:
+        values: `[trials, rows, columns]`, or `[rows, columns]` for all trials; then no gradient flows into it.
+        weight: `[trials, columns, width]`.
+
+    Returns:
+        `[trials, rows, width]`.
+    """
     result: Tensor = _Product.apply(values, weight)
     return result
 
@@ -167,7 +179,8 @@ class _Product(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             to_values = _each(grad, weight.mT)
         if ctx.needs_input_grad[1]:
-            to_weight = triton_dense.weight_gradient(values, grad) if _use_triton(grad) else _each(values.mT, grad)
+            shared = values.expand(grad.shape[0], -1, -1)
+            to_weight = triton_dense.weight_gradient(shared, grad) if _use_triton(grad) else _each(values.mT, grad)
         return to_values, to_weight
 
 
@@ -192,26 +205,28 @@ class _DropoutMatMul(torch.autograd.Function):
 
 
 def _each(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiply each trial's `[rows, columns]` with its `[columns, width]`, each as if it were alone.
+    """Multiply each trial's `[rows, columns]`, or one for all trials, with its `[columns, width]`, as if it were alone.
 
-    MKL rounds differently if a call has several products, and on some processors if an operand begins elsewhere in
-    memory. So on the CPU every product is a call of its own, with operands that begin as a new tensor does.
+    MKL rounds differently if a call has several products, and on some processors if an operand lies elsewhere in
+    memory. So on the CPU every product is a call of its own, with operands that lie as a new tensor does. What all
+    trials share lies where it lies, and may be larger than memory.
     """
-    if _use_triton(values):
-        return triton_dense.multiply(values, weight)
+    trials, shared = weight.shape[0], values.dim() == 2
     if values.is_cuda:
-        return values @ weight
-    out = values.new_empty(values.shape[0], values.shape[1], weight.shape[2])
-    for left, right, place in zip(values, weight, out, strict=True):
+        expanded = values.expand(trials, -1, -1)
+        return triton_dense.multiply(expanded, weight) if _use_triton(values) else expanded @ weight
+    out = values.new_empty(trials, values.shape[-2], weight.shape[2])
+    for trial, place in enumerate(out):
+        left, right = values if shared else _as_new(values[trial]), _as_new(weight[trial])
         if _aligned(place):
-            torch.mm(_at_start(left), _at_start(right), out=place)
+            torch.mm(left, right, out=place)
         else:
-            place.copy_(torch.mm(_at_start(left), _at_start(right)))
+            place.copy_(torch.mm(left, right))
     return out
 
 
-def _at_start(operand: Tensor) -> Tensor:
-    return operand if _aligned(operand) else operand.clone()
+def _as_new(operand: Tensor) -> Tensor:
+    return operand if _aligned(operand) and (operand.is_contiguous() or operand.mT.is_contiguous()) else operand.clone()
 
 
 def _aligned(operand: Tensor) -> bool:

@@ -10,10 +10,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from graphmix.cuda_grid import check_grid
+from graphmix.cuda_grid import MOST_Y_OR_Z, check_grid
 from graphmix.sparse.triton_rows import each_contiguous
 
-_PART = 512  # rows that a program sums for a gradient
+_PART = 512  # rows that a program sums for a gradient; more if CUDA cannot start so many programs
 _ROWS = 64  # rows that a program multiplies
 _INNER = 32
 _TILE = 64
@@ -62,7 +62,10 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
     """
     values, grad = each_contiguous(values), grad.contiguous()
     (trials, rows, columns), width = values.shape, grad.shape[2]
-    parts = max(1, triton.cdiv(rows, _PART))
+    part = _PART
+    while triton.cdiv(rows, part) > MOST_Y_OR_Z:
+        part *= 2
+    parts = max(1, triton.cdiv(rows, part))
     partial = torch.empty(trials, parts, columns, width, device=grad.device)
     high, wide = _tile(columns), _tile(width)
     tiles = triton.cdiv(width, wide)
@@ -78,7 +81,7 @@ def weight_gradient(values: Tensor, grad: Tensor) -> Tensor:
             width,
             values.stride(0),
             tiles,
-            PART=_PART,
+            PART=part,
             ROWS=32,
             COLUMNS=high,
             WIDTH=wide,

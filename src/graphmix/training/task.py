@@ -73,10 +73,15 @@ class Picks:
     distinct: bool = True
 
     @classmethod
-    def build(cls, mask: Tensor, y: Tensor) -> Self:
-        """List the True entries of a mask `[trials or 1, nodes]`."""
+    def build(cls, mask: Tensor, y: Tensor, trials: Tensor | None = None) -> Self:
+        """List the True entries of a mask `[trials or 1, nodes]`, all or of some trials.
+
+        The lists are as long as the longest of all trials, so that sums over them do not depend on which are listed.
+        """
         count = mask.sum(dim=1)
         picks = max(1, int(count.max()))
+        if trials is not None:
+            mask, count = mask[trials], count[trials]
         # A stable sort of "not picked" lists the picked nodes first, in order.
         index = (~mask).to(torch.uint8).argsort(dim=1, stable=True)[:, :picks]
         real = torch.arange(picks, device=mask.device) < count[:, None]
@@ -192,18 +197,23 @@ class Task:
             return self
         part = self.parts.at(int(epoch))
         none = torch.zeros_like(part.train[:1])
-        task = self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none)
-        # Lists are as long as the longest of all trials, so that sums do not depend on the batch.
-        task = task if self.parts.trials is None else task.select(self.parts.trials)
+        task = self._of_prepared(part.graph, config, part.train, part.unlabeled, none, none, self.parts.trials)
         # Of the whole split: a class without a label in this part is still a class.
         targets = _label_targets(task.labeled.labels, part.graph.num_classes, self.class_weights)
         return replace(task, targets=targets, label_shares=self.label_shares, class_weights=self.class_weights)
 
     @classmethod
     def _of_prepared(
-        cls, graph: Graph, config: Config, train: Tensor, unlabeled: Tensor, val: Tensor, test: Tensor
+        cls,
+        graph: Graph,
+        config: Config,
+        train: Tensor,
+        unlabeled: Tensor,
+        val: Tensor,
+        test: Tensor,
+        trials: Tensor | None = None,
     ) -> Self:
-        labeled = Picks.build(train, graph.y)
+        labeled = Picks.build(train, graph.y, trials)
         rows = train.any(dim=0).nonzero()[:, 0]
         # A part may have no label of these trials. Then any row will do, since its weight is 0.
         rows = rows if len(rows) > 0 else rows.new_zeros(1)
@@ -218,7 +228,7 @@ class Task:
             judged=graph if config.predicts_with_gnn else graph.null(),
             labeled=labeled,
             # Training must not see their labels.
-            unlabeled=Picks.build(unlabeled, torch.full_like(graph.y, -1)),
+            unlabeled=Picks.build(unlabeled, torch.full_like(graph.y, -1), trials),
             val=Picks.build(val, graph.y),
             test=Picks.build(test, graph.y),
             targets=targets,
