@@ -255,6 +255,7 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
     # These need no GPU.
     "rest-cpu": [
         ("soft-rank", "/C*/released", None),
+        ("t-sne", "/C*/released", None),
         ("state-of-the-art", "MLP/*/released", None),
         ("soft-rank", "/Pubmed/paper", None),
     ],
