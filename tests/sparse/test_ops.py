@@ -143,6 +143,11 @@ def test_a_matrix_that_all_trials_share_is_not_copied():
     with patch.object(torch.Tensor, "clone", side_effect=AssertionError("copied")):
         result = product(matrix, weight.detach())
     assert_close(result, matrix @ weight)
+    results, upstream = [], torch.randn(3, 80, 64)
+    for multiply in (product, torch.matmul):
+        operands = matrix.clone().requires_grad_(), weight.clone().requires_grad_()
+        results.append(torch.autograd.grad(multiply(*operands), operands, upstream))
+    assert_close(*results, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -99,7 +99,7 @@ def product(values: Tensor, weight: Tensor) -> Tensor:
     """Multiply each trial's values with its weight, so that a trial's sums do not depend on the batch.
 
     Args:
-        values: `[trials, rows, columns]`, or `[rows, columns]` for all trials; then no gradient flows into it.
+        values: `[trials, rows, columns]`, or `[rows, columns]` for all trials.
         weight: `[trials, columns, width]`.
 
     Returns:
@@ -178,6 +178,7 @@ class _Product(torch.autograd.Function):
         to_values = to_weight = None
         if ctx.needs_input_grad[0]:
             to_values = _each(grad, weight.mT)
+            to_values = to_values if values.dim() == grad.dim() else to_values.sum(dim=0)
         if ctx.needs_input_grad[1]:
             shared = values.expand(grad.shape[0], -1, -1)
             to_weight = triton_dense.weight_gradient(shared, grad) if _use_triton(grad) else _each(values.mT, grad)
