@@ -83,18 +83,25 @@ def best_first(found: Iterable[Place]) -> list[Place]:
     return sorted(found, key=lambda place: (place.mean is None, -(place.mean or 0.0)))
 
 
-def best_cell(spec: Spec, cell: Cell, done: Iterable[CellResult]) -> CellResult:
-    """A cell of a spec with a run of the same settings out of `done`, all of which have one; else without."""
+def best_cell(spec: Spec, cell: Cell, done: Iterable[CellResult], *, timed: bool) -> CellResult:
+    """A cell of a spec with a run of the same settings out of `done`, all of which have one; else without.
+
+    Of several runs it has the one with the most trials, or if its seconds are shown (`timed`) one by current code.
+    """
     code = text_of(cell.versions)
     fitting = [own for own in (kept(spec, cell, each) for each in done if _same(cell, each)) if own is not None]
     if not fitting:
         return entry(spec, cell, None, None)
-    # Current code counts more than many trials: seconds are compared, too.
-    return max(fitting, key=lambda each: (each.outcome.code == code, each.run.trials))
+
+    def rank(found: CellResult) -> tuple[int, int]:
+        current, trials = int(found.outcome.code == code), found.run.trials
+        return (current, trials) if timed else (trials, current)
+
+    return max(fitting, key=rank)
 
 
 def _place(spec: Spec, cell: Cell, done: list[CellResult]) -> Place:
-    best = best_cell(spec, replace(cell, paper=_paper(cell)), done)
+    best = best_cell(spec, replace(cell, paper=_paper(cell)), done, timed=True)
     if best.run is None:
         return Place(SPLITS[spec.name], best)
     older = best.outcome.code != text_of(cell.versions)

@@ -60,7 +60,7 @@ def table(name: str) -> str:
     """Rows by columns of a spec; a cell is taken from any record with a run of the same settings."""
     spec, records = load_spec(name), read_records(*names())
     done = [cell for record in records for cell in record.cells if cell.run is not None]
-    cells = {(cell.row, cell.column): best_cell(spec, cell, done) for cell in plan(spec, Asked())}
+    cells = {(cell.row, cell.column): best_cell(spec, cell, done, timed=False) for cell in plan(spec, Asked())}
     lines = ["| | " + " | ".join(column.name for column in spec.columns) + " |", "|---" * (1 + len(spec.columns)) + "|"]
     for row in spec.rows:
         shown = [number(cells[row.name, column.name]) for column in spec.columns]

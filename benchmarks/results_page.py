@@ -1,5 +1,6 @@
 """What the pages of docs/results/ show of each record in results/."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -81,10 +82,21 @@ def pictures(record: Record, done: list[CellResult]) -> str:
         f"pictures, and into those of {' and '.join(row for row in record.rows if row not in ROWS)}.\n"
     ]
     for column in dict.fromkeys(cell.column for cell in done):
-        if TSNE.joinpath(f"{column.lower()}-light.png").exists():
-            reading = next(cell.reading for cell in done if cell.column == column)
-            lines.append(f"## {column}\nReading `{reading}`.\n\n{picture(column, 'light')}\n{picture(column, 'dark')}")
+        cells = drawn(record, column)
+        if cells and TSNE.joinpath(f"{column.lower()}-light.png").exists():
+            both = f"{picture(column, 'light')}\n{picture(column, 'dark')}"
+            lines.append(f"## {column}\nReading `{cells[0].reading}`.\n\n{both}")
     return "\n".join([*lines, provenance(record), not_run(record)])
+
+
+def drawn(record: Record, column: str) -> list[CellResult] | None:
+    """The cells of a dataset under the reading that both methods were run with; None if one is missing."""
+    for reading in record.readings:
+        found = {cell.row: cell for cell in record.cells if (cell.column, cell.reading) == (column, reading)}
+        cells = [found.get(row) for row in ROWS]
+        if all(cell and cell.details and cell.details.embedding for cell in cells):
+            return cells
+    return None
 
 
 def picture(column: str, theme: str) -> str:
@@ -97,13 +109,12 @@ def picture(column: str, theme: str) -> str:
 def soft_ranks(record: Record, done: list[CellResult]) -> str:
     """Mean soft-rank over the classes, and in how many classes GraphMix's is the lowest."""
     lines = ["| | " + " | ".join(record.rows) + " |", "|---" * (1 + len(record.rows)) + "|"]
-    for column in record.columns:
-        cells = {cell.row: cell for cell in done if cell.column == column}
-        if not cells:
+    for column, reading in itertools.product(record.columns, record.readings):
+        cells = {cell.row: cell for cell in done if (cell.column, cell.reading) == (column, reading)}
+        if len(cells) < len(record.rows):
             continue
         means = {row: class_means(cell.details.soft_rank) for row, cell in cells.items()}
         shown = " | ".join(f"{sum(means[row]) / len(means[row]):.3f}" for row in record.rows)
-        reading = next(iter(cells.values())).reading
         lines.append(f"| {column} (reading {reading}) | {shown} |")
         lowest = sum(
             means["GraphMix(GCN)"][place] < min(means[row][place] for row in record.rows if row != "GraphMix(GCN)")

@@ -16,9 +16,9 @@ import numpy as np
 
 from front_picture import THEMES, Theme
 from graphmix.data import DATASETS
-from graphmix.results.record import CellResult, Record
+from graphmix.results.record import CellResult
 from graphmix.storage.files import write_bytes
-from results_page import ROWS, TSNE, read_records
+from results_page import TSNE, drawn, read_records
 
 # Told apart by those who see few colours, on white and on black (Okabe and Ito, darker yellow).
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#b3a400", "#0072b2", "#d55e00", "#cc79a7")
@@ -39,16 +39,6 @@ def main() -> None:
             path = options.out / f"{column.lower()}-{name}.png"
             write_bytes(path, draw(cells, theme))
             print(path)
-
-
-def drawn(record: Record, column: str) -> list[CellResult] | None:
-    """The cells of a dataset under the reading that both methods were run with; None if one is missing."""
-    for reading in record.readings:
-        found = {cell.row: cell for cell in record.cells if (cell.column, cell.reading) == (column, reading)}
-        cells = [found.get(row) for row in ROWS]
-        if all(cell and cell.details and cell.details.embedding for cell in cells):
-            return cells
-    return None
 
 
 def draw(cells: list[CellResult], theme: Theme) -> bytes:
