@@ -71,6 +71,44 @@ def test_transposed_products_are_those_of_plain_torch(shape, density, trials, co
     assert torch.equal(numba_ops.transposed_product(matrix, grad, keep.words, keep.scale), expected)
 
 
+@given(
+    nodes=st.sampled_from([1, 7, 40, 1100]),
+    powers=st.integers(1, 4),
+    **{name: SHAPES[name] for name in ("trials", "width", "seed")},
+)
+def test_sums_of_powers_are_those_of_plain_products(nodes, powers, trials, width, seed):
+    matrix = matrix_of((nodes, nodes), min(0.5, 2 / nodes), seed)
+    weights = whole_numbers(trials, powers, seed=seed)
+    dense, other = (whole_numbers(trials, nodes, width, seed=seed + more) for more in (1, 2))
+    hops = [dense]
+    while len(hops) < powers:
+        hops.append(matmul(matrix, hops[-1]))
+    together = torch.stack(hops, dim=1).double()
+    expected = (weights[..., None, None].double() * together).sum(dim=1)
+    agreed = (together * other[:, None].double()).flatten(2).sum(dim=2)
+    summed, products = numba_ops.sum_of_powers(matrix, weights, dense, other)
+    # Powers of whole numbers may outgrow a float's digits.
+    size = expected.abs().max().item()
+    assert_close(summed.double(), expected, rtol=1e-5, atol=1e-6 * size)
+    assert_close(products.double(), agreed, rtol=1e-5, atol=1e-6 * agreed.abs().max().item() + 1e-5 * size)
+    alone, none = numba_ops.sum_of_powers(matrix, weights, dense)
+    assert torch.equal(alone, summed)
+    assert none is None
+
+
+@pytest.mark.parametrize("width", [3, 7, 16, 32, 40])
+def test_sums_of_powers_of_a_trial_in_a_batch_are_those_of_the_trial_alone(width):
+    matrix = SparseMatrix.from_scipy(sp.random(2100, 2100, density=0.004, random_state=0))
+    draw = torch.Generator().manual_seed(0)
+    weights = torch.randn(5, 6, generator=draw)
+    dense, other = (torch.randn(5, 2100, width, generator=draw) for _ in range(2))
+    together = numba_ops.sum_of_powers(matrix, weights, dense, other)
+    for trial in range(5):
+        own = (each[trial : trial + 1] for each in (weights, dense, other))
+        for one, all_trials in zip(numba_ops.sum_of_powers(matrix, *own), together, strict=True):
+            assert torch.equal(one[0], all_trials[trial])
+
+
 @given(**{name: SHAPES[name] for name in ("trials", "copies", "width", "seed")}, rows=st.integers(1, 9))
 def test_weights_per_trial(trials, copies, rows, width, seed):
     values = whole_numbers(trials * copies, rows, 5, seed=seed)

@@ -44,3 +44,14 @@ def test_values_and_gradients_are_those_of_dense_powers(device, seed, powers, ch
     assert_close(summed, plain, rtol=1e-4, atol=1e-5)
     for ours, theirs in zip(torch.autograd.grad((summed * upstream).sum(), (weights, dense)), wanted, strict=True):
         assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_without_a_gradient_cost_none():
+    draw = torch.Generator().manual_seed(0)
+    matrix, weights = matrices(0)[0], torch.randn(3, 4, generator=draw)
+    dense = torch.randn(3, 7, 2, generator=draw, requires_grad=True)
+    summed = sum_of_powers(matrix, weights, dense)
+    assert [kept is None for kept in summed.grad_fn.saved_tensors] == [False, True]
+    (grad,) = torch.autograd.grad(summed.sum(), dense)
+    constant = sum_of_powers(matrix.transposed, weights, torch.ones_like(dense))
+    assert_close(grad, constant)

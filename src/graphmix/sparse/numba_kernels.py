@@ -42,8 +42,8 @@ def gather(lanes: int, partial: bool) -> Callable[..., None]:
         for block in range(blocks):
             begin = block * columns * width + first
             for row in range(rows):
-                total = _row_sum(crow, col, values, row, dense, begin, width, lanes, partial)
-                _store(out, (block * rows + row) * width + first, total, lanes, partial)
+                total = row_sum(crow, col, values, row, dense, begin, width, lanes, partial)
+                store_row(out, (block * rows + row) * width + first, total, lanes, partial)
 
     return gather
 
@@ -59,7 +59,7 @@ def gather_kept(lanes: int, partial: bool) -> Callable[..., None]:
             own = words[block]
             for row in range(rows):
                 total = _kept_sum(crow, col, values, own, scale, row, dense, begin, width, lanes, partial)
-                _store(out, (block * rows + row) * width + first, total, lanes, partial)
+                store_row(out, (block * rows + row) * width + first, total, lanes, partial)
 
     return gather_kept
 
@@ -73,7 +73,7 @@ def scatter(lanes: int, partial: bool) -> Callable[..., None]:
         for block in range(blocks):
             begin = block * columns * wide + first
             for row in range(rows):
-                own = _load(grad, (block * rows + row) * width + first, lanes, partial)
+                own = load_row(grad, (block * rows + row) * width + first, lanes, partial)
                 for entry in range(at(crow, row), at(crow, row + 1)):
                     place = begin + np.int64(at(col, entry)) * wide
                     store(out, place, lanes, add_product(at(values, entry), own, load(out, place, lanes, lanes)))
@@ -91,7 +91,7 @@ def scatter_kept(lanes: int, partial: bool) -> Callable[..., None]:
             begin, own_words = block * columns * wide + first, words[block]
             for row in range(rows):
                 start, end = at(crow, row), at(crow, row + 1)
-                own = _load(grad, (block * rows + row) * width + first, lanes, partial)
+                own = load_row(grad, (block * rows + row) * width + first, lanes, partial)
                 for word in range(start >> 6, (end + 63) >> 6):
                     bits = _bits_within(at(own_words, word), word << 6, start, end)
                     while bits != _NONE:
@@ -124,10 +124,10 @@ def small_product(lanes: int, partial: bool) -> Callable[..., None]:
                         add_product(at(values, third * columns + column), found, sums[2]),
                         add_product(at(values, fourth * columns + column), found, sums[3]),
                     )
-                _store(out, row * width + first, sums[0], lanes, partial)
-                _store(out, second * width + first, sums[1], lanes, partial)
-                _store(out, third * width + first, sums[2], lanes, partial)
-                _store(out, fourth * width + first, sums[3], lanes, partial)
+                store_row(out, row * width + first, sums[0], lanes, partial)
+                store_row(out, second * width + first, sums[1], lanes, partial)
+                store_row(out, third * width + first, sums[2], lanes, partial)
+                store_row(out, fourth * width + first, sums[3], lanes, partial)
 
     return small_product
 
@@ -143,7 +143,7 @@ def outer_sum(lanes: int, partial: bool) -> Callable[..., None]:
                 second, third, fourth = min(column + 1, last), min(column + 2, last), min(column + 3, last)
                 sums = zeros(lanes), zeros(lanes), zeros(lanes), zeros(lanes)
                 for row in range(trial * rows, (trial + 1) * rows):
-                    found = _load(grad, row * width + first, lanes, partial)
+                    found = load_row(grad, row * width + first, lanes, partial)
                     sums = (
                         add_product(at(values, row * columns + column), found, sums[0]),
                         add_product(at(values, row * columns + second), found, sums[1]),
@@ -172,7 +172,7 @@ def second_layer(wide: int, narrow: int, partial: bool) -> Callable[..., None]:
         for block in range(blocks):
             trial = block // copies
             for row in range(rows):
-                total = _row_sum(crow, col, values, row, mapped, block * rows * wide, wide, wide, False)
+                total = row_sum(crow, col, values, row, mapped, block * rows * wide, wide, wide, False)
                 store(state, 0, wide, add_product(_UNIT, load(biases[0], trial * wide, wide, wide), total))
                 total = zeros(narrow)
                 for unit in range(hidden):
@@ -181,19 +181,19 @@ def second_layer(wide: int, narrow: int, partial: bool) -> Callable[..., None]:
                     total = add_product(_ZERO if at(state, unit) < _ZERO else at(state, unit), found, total)
                 store(logits, row * narrow, narrow, total)
             for row in range(rows):
-                total = _row_sum(crow, col, values, row, logits, 0, narrow, narrow, False)
+                total = row_sum(crow, col, values, row, logits, 0, narrow, narrow, False)
                 total = add_product(_UNIT, load(biases[1], trial * narrow, narrow, narrow), total)
-                _store(out, (block * rows + row) * classes, total, narrow, partial)
+                store_row(out, (block * rows + row) * classes, total, narrow, partial)
 
     return second_layer
 
 
 @numba.njit(inline="always")
-def _row_sum(crow, col, values, row, dense, begin, width, lanes, partial):  # type: ignore[no-untyped-def]
+def row_sum(crow, col, values, row, dense, begin, width, lanes, partial):  # type: ignore[no-untyped-def]
     """Return a row times an operand whose rows of `width` start at `begin`."""
     total = zeros(lanes)
     for entry in range(at(crow, row), at(crow, row + 1)):
-        found = _load(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
+        found = load_row(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
         total = add_product(at(values, entry), found, total)
     return total
 
@@ -208,7 +208,7 @@ def _kept_sum(crow, col, values, words, scale, row, dense, begin, width, lanes, 
         while bits != _NONE:
             entry = (word << 6) + lowest_bit(bits)
             bits &= bits - _ONE
-            found = _load(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
+            found = load_row(dense, begin + np.int64(at(col, entry)) * width, lanes, partial)
             total = add_product(at(values, entry) * scale, found, total)
     return total
 
@@ -224,10 +224,12 @@ def _bits_within(bits, base, start, end):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(inline="always")
-def _load(array, start, lanes, partial):  # type: ignore[no-untyped-def]
+def load_row(array, start, lanes, partial):  # type: ignore[no-untyped-def]
+    """Return a vector of an operand; a partial one may reach past the end of the array."""
     return load(array, start, len(array) - start if partial else lanes, lanes)
 
 
 @numba.njit(inline="always")
-def _store(array, start, vector, lanes, partial):  # type: ignore[no-untyped-def]
+def store_row(array, start, vector, lanes, partial):  # type: ignore[no-untyped-def]
+    """Write a vector of a result; a partial one may reach past the end of the array."""
     store(array, start, len(array) - start if partial else lanes, vector)

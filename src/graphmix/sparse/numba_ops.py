@@ -26,6 +26,7 @@ from graphmix.sparse.numba_kernels import (
     second_layer,
     small_product,
 )
+from graphmix.sparse.numba_powers import ROWS, powers
 
 # The lanes of the vectors, and so the columns of an operand that one pass over the non-zeros serves.
 _LANES = (32, 16, LEAST)
@@ -141,9 +142,51 @@ def two_layers(
     return out
 
 
+def sum_of_powers(
+    matrix: SparseMatrix, weights: Tensor, dense: Tensor, other: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """Compute Σₖ γₖ Mᵏ Z and, if another operand is given, its inner product with every Mᵏ Z.
+
+    Args:
+        matrix: M `[nodes, nodes]`.
+        weights: γ `[trials, powers]`.
+        dense: Z, float32 `[trials, nodes, width]`.
+        other: `[trials, nodes, width]`.
+
+    Returns:
+        `[trials, nodes, width]` and `[trials, powers]`.
+    """
+    trials, nodes, own = dense.shape
+    # Trials with narrow operands stand side by side, so that an entry of the matrix is read for many of them at once.
+    blocks, width = (1, trials * own) if own < _LANES[0] else (trials, own)
+    factors = weights.new_zeros(blocks, weights.shape[1], width + -width % _LANES[0])
+    spread = weights.detach().T[None, ..., None] if blocks == 1 else weights.detach()[..., None, None]
+    factors[..., :width] = spread.expand(blocks, -1, trials // blocks, own).flatten(2)
+    out = torch.empty(blocks, nodes, width, **_KIND)
+    parts = 0 if other is None else -(-nodes // ROWS)
+    products = torch.empty(*factors.shape[:2], parts, factors.shape[2], **_KIND)
+    operand, against = _flat(_beside(dense, blocks)), _flat(out if other is None else _beside(other, blocks))
+    arrays = *matrix.arrays, _flat(factors), operand, against, _flat(out), _flat(products)
+    for first in reversed(range(0, width, _LANES[0])):
+        # The rest of a row is one vector: its lanes past the end cost less than another pass over the matrix.
+        lanes = min(_LANES[0], vector_of(width - first))
+        sizes = (blocks, weights.shape[1], width, factors.shape[2], first)
+        compiled(powers, lanes, width - first < lanes, other is not None)(*arrays, sizes)
+    result = out if blocks == trials else out[0].view(nodes, trials, own).transpose(0, 1).contiguous()
+    if other is None:
+        return result, None
+    summed = products[..., :width].double().sum(dim=2).view(blocks, -1, trials // blocks, own).sum(dim=3)
+    return result, summed.transpose(1, 2).reshape(trials, -1).float()
+
+
 def vector_of(width: int) -> int:
     """Return the lanes of the smallest vector that holds a row; at most 64, for `two_layers`."""
     return max(LEAST, 1 << (width - 1).bit_length())
+
+
+def _beside(dense: Tensor, blocks: int) -> Tensor:
+    """`[trials, rows, width]` as it is, or, for one block, as `[1, rows, trials * width]`."""
+    return dense if len(dense) == blocks else dense.transpose(0, 1).flatten(1)[None]
 
 
 def _whole(layer: Layer, lanes: int) -> tuple[Tensor, Tensor]:

@@ -7,14 +7,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from graphmix.sparse.matrix import Chain, SparseMatrix
-from graphmix.sparse.ops import matmul
+from graphmix.sparse.ops import matmul, native_ops
 
 
 def sum_of_powers(matrix: SparseMatrix | Chain, weights: Tensor, dense: Tensor) -> Tensor:
     """Compute Σₖ γₖ Mᵏ Z, k = 0 … K, by K products.
 
     Gradients flow into the weights and the operand. Only the operand is kept for them, not the K products: with
-    Gₖ = (Mᵀ)ᵏ G, the gradient of γₖ is ⟨Gₖ, Z⟩ and that of Z is Σₖ γₖ Gₖ.
+    Gₖ = (Mᵀ)ᵏ G, the gradient of γₖ is ⟨Gₖ, Z⟩ and that of Z is Σₖ γₖ Gₖ. On a CPU `numba_ops` takes all powers of some
+    columns in turn if numba is installed.
 
     Args:
         matrix: M `[nodes, nodes]`; constant, no gradient flows into it.
@@ -32,21 +33,24 @@ class _SumOfPowers(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weights: Tensor, dense: Tensor, matrix: SparseMatrix | Chain) -> Tensor:
         ctx.matrix = matrix
-        ctx.save_for_backward(weights, dense)
+        ctx.save_for_backward(weights, dense if ctx.needs_input_grad[0] else None)
         return _sum(matrix, weights, dense)[0]
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, None]:
         weights, dense = ctx.saved_tensors
         total, products = _sum(ctx.matrix.transposed, weights, grad, dense)
-        return torch.stack(products, dim=1), total, None
+        return products, total, None
 
 
 def _sum(
     matrix: SparseMatrix | Chain, weights: Tensor, dense: Tensor, other: Tensor | None = None
-) -> tuple[Tensor, list[Tensor]]:
-    """Return Σₖ γₖ Mᵏ Z and, if another operand is given, its inner product `[trials]` with every power."""
+) -> tuple[Tensor, Tensor | None]:
+    """Return Σₖ γₖ Mᵏ Z and, if another operand is given, its inner product with every power: `[trials, powers]`."""
+    if isinstance(matrix, SparseMatrix) and (fast := native_ops(matrix, dense)) is not None:
+        result: tuple[Tensor, Tensor | None] = fast.sum_of_powers(matrix, weights, dense, other)
+        return result
     trials, nodes, width = dense.shape
     # On a CPU the trials stand side by side: each entry of the matrix is read once for all of them, which halves the
     # time of large graphs. On CUDA the kernel does that by itself.
@@ -59,7 +63,7 @@ def _sum(
         if against is not None:
             # A trial's entries are brought together first: then its sum does not depend on the other trials.
             products.append(unfold(power * against, trials).reshape(trials, nodes * width).sum(dim=1))
-    return unfold(total, trials).contiguous(), products
+    return unfold(total, trials).contiguous(), torch.stack(products, dim=1) if products else None
 
 
 def _beside(values: Tensor, trials: int) -> Tensor:
