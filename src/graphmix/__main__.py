@@ -26,11 +26,12 @@ def run() -> None:
     exit_at_start()
     leave_last()
     try:
-        from graphmix.cli.environment import forget_odd_sizes
+        from graphmix.cli.environment import forget_odd_sizes, keep_freed_memory
         from graphmix.cli.internal_errors import INTERNAL, log_threads, show
 
         log_threads()
         forget_odd_sizes()
+        keep_freed_memory()
         try:
             from graphmix.cli.main import run as run_app
         except Exception as error:  # noqa: BLE001 - a broken installation; nothing is left that could print it
