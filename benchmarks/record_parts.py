@@ -190,6 +190,12 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
         ("recipe-search", "/Cora", None),
         ("recipe-search", "/Pubmed", None),
     ],
+    # Wider networks and more passes: for two cores, a dataset each.
+    "recipe-wider": [
+        ("recipe-search-wider", "/Citeseer", None),
+        ("recipe-search-wider", "/Cora", None),
+        ("recipe-search-wider", "/Pubmed", None),
+    ],
     "grand-search": [
         ("grand-search", "/C*", None),
         ("grand-search", "/Pubmed", None),

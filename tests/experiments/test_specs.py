@@ -57,6 +57,7 @@ def test_the_whole_list_is_there():
         "leaderboard",
         "leaderboard-random",
         "recipe-search",
+        "recipe-search-wider",
         "grand-search",
         "recipe-ablation",
         "past-grand",

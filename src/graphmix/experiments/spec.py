@@ -157,6 +157,7 @@ _ORDER = (
     "leaderboard",
     "leaderboard-random",
     "recipe-search",
+    "recipe-search-wider",
     "grand-search",
     "recipe-ablation",
     "past-grand",
