@@ -109,6 +109,15 @@ def test_sums_of_powers_of_a_trial_in_a_batch_are_those_of_the_trial_alone(width
             assert torch.equal(one[0], all_trials[trial])
 
 
+def test_narrower_vectors_give_the_same_sums_of_powers(monkeypatch):
+    matrix = SparseMatrix.from_scipy(sp.random(300, 300, density=0.1, random_state=0))
+    draw = torch.Generator().manual_seed(0)
+    weights, dense = torch.randn(2, 4, generator=draw), torch.randn(2, 300, 35, generator=draw)
+    wide, _ = numba_ops.sum_of_powers(matrix, weights, dense)
+    monkeypatch.setattr(numba_ops, "_LARGE", 300)
+    assert torch.equal(numba_ops.sum_of_powers(matrix, weights, dense)[0], wide)
+
+
 @given(**{name: SHAPES[name] for name in ("trials", "copies", "width", "seed")}, rows=st.integers(1, 9))
 def test_weights_per_trial(trials, copies, rows, width, seed):
     values = whole_numbers(trials * copies, rows, 5, seed=seed)

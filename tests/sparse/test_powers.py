@@ -46,6 +46,22 @@ def test_values_and_gradients_are_those_of_dense_powers(device, seed, powers, ch
         assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
+def test_a_large_matrix_gives_the_gradients_of_plain_products():
+    # Large enough for native code, and not symmetric: the gradient needs the transpose.
+    matrix = SparseMatrix.from_scipy(sp.random(300, 300, density=0.1, random_state=0))
+    draw = torch.Generator().manual_seed(0)
+    weights = torch.randn(2, 4, generator=draw, requires_grad=True)
+    dense = torch.randn(2, 300, 5, generator=draw, requires_grad=True)
+    upstream = torch.randn(2, 300, 5, generator=draw)
+    written = matrix.to_dense()
+    plain = sum(weights[:, k, None, None] * (torch.linalg.matrix_power(written, k) @ dense) for k in range(4))
+    wanted = torch.autograd.grad((plain * upstream).sum(), (weights, dense))
+    summed = sum_of_powers(matrix, weights, dense)
+    assert_close(summed, plain, rtol=1e-4, atol=1e-4)
+    for ours, theirs in zip(torch.autograd.grad((summed * upstream).sum(), (weights, dense)), wanted, strict=True):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
 def test_weights_without_a_gradient_cost_none():
     draw = torch.Generator().manual_seed(0)
     matrix, weights = matrices(0)[0], torch.randn(3, 4, generator=draw)

@@ -32,6 +32,8 @@ from graphmix.sparse.numba_powers import ROWS, powers
 _LANES = (32, 16, LEAST)
 # Whatever torch's defaults are.
 _KIND: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+# From this many nodes on, sums of powers take narrower vectors, which need less memory.
+_LARGE = 2**20
 _TOGETHER = 5  # the masks of a trial that go through two layers together
 
 Layer = tuple[Tensor, Tensor | None]
@@ -50,6 +52,7 @@ def product(matrix: SparseMatrix, dense: Tensor, words: Tensor | None = None, sc
         `[trials * copies, rows, width]`.
     """
     trials, columns, width = dense.shape
+    assert columns == matrix.shape[1]  # kernels do not check where they read
     blocks = trials if words is None else words.shape[0]
     out = torch.empty(blocks, matrix.shape[0], width, **_KIND)
     operand, result = _flat(dense), _flat(out)
@@ -80,7 +83,8 @@ def transposed_product(matrix: SparseMatrix, grad: Tensor, words: Tensor | None 
     Returns:
         `[blocks, columns, width]`.
     """
-    blocks, _, width = grad.shape
+    blocks, rows, width = grad.shape
+    assert rows == matrix.shape[0]
     out = torch.zeros(blocks, matrix.shape[1], _wide(width), **_KIND)
     operand, result = _flat(grad), _flat(out)
     for first, lanes in _vectors(width):
@@ -157,9 +161,12 @@ def sum_of_powers(
         `[trials, nodes, width]` and `[trials, powers]`.
     """
     trials, nodes, own = dense.shape
+    assert matrix.shape == (nodes, nodes)
+    assert weights.shape[1] > 0
+    widest = _LANES[0] if nodes < _LARGE else _LANES[1]
     # Trials with narrow operands stand side by side, so that an entry of the matrix is read for many of them at once.
-    blocks, width = (1, trials * own) if own < _LANES[0] else (trials, own)
-    factors = weights.new_zeros(blocks, weights.shape[1], width + -width % _LANES[0])
+    blocks, width = (1, trials * own) if own < widest else (trials, own)
+    factors = weights.new_zeros(blocks, weights.shape[1], width + -width % widest)
     spread = weights.detach().T[None, ..., None] if blocks == 1 else weights.detach()[..., None, None]
     factors[..., :width] = spread.expand(blocks, -1, trials // blocks, own).flatten(2)
     out = torch.empty(blocks, nodes, width, **_KIND)
@@ -167,9 +174,9 @@ def sum_of_powers(
     products = torch.empty(*factors.shape[:2], parts, factors.shape[2], **_KIND)
     operand, against = _flat(_beside(dense, blocks)), _flat(out if other is None else _beside(other, blocks))
     arrays = *matrix.arrays, _flat(factors), operand, against, _flat(out), _flat(products)
-    for first in reversed(range(0, width, _LANES[0])):
+    for first in reversed(range(0, width, widest)):
         # The rest of a row is one vector: its lanes past the end cost less than another pass over the matrix.
-        lanes = min(_LANES[0], vector_of(width - first))
+        lanes = min(widest, vector_of(width - first))
         sizes = (blocks, weights.shape[1], width, factors.shape[2], first)
         compiled(powers, lanes, width - first < lanes, other is not None)(*arrays, sizes)
     result = out if blocks == trials else out[0].view(nodes, trials, own).transpose(0, 1).contiguous()
