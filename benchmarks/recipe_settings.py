@@ -6,6 +6,8 @@ Trains a network on each of some splits `public-redrawn`, which have no test nod
 split's validation nodes chooses the epoch and the other judges, and the other way round. Adds a line for each variant
 to benchmarks/results/recipe-settings-cpu.jsonl: the mean accuracy on the judging nodes, and the difference from the
 first variant, with standard errors over the splits. Networks of all variants have the same seeds and splits.
+
+Lines whose script is "draft" come from a draft of this script, which drew other halves.
 """
 
 import argparse
@@ -86,7 +88,7 @@ def main() -> None:
         values = study(options.dataset, options.splits, options.epochs, settings)
         start = values if start is None else start
         told = {name: getattr(options, name) for name in ("dataset", "splits", "epochs", "commit")}
-        line = told | {"settings": settings} | measured(values, start)
+        line = told | {"against": options.variants[0], "settings": settings} | measured(values, start)
         line["processor_seconds"] = round(time.process_time() - began, 1)
         print(line, flush=True)
         with options.log.open("a") as log:

@@ -16,6 +16,7 @@ NONE = "–"
 # How many points of a search are shown.
 BEST = 3
 STUDY = Path(__file__).parent / "results" / "recipe-study-cpu.jsonl"
+SETTINGS = STUDY.with_name("recipe-settings-cpu.jsonl")
 STUDIED, SIZES = ("cora", "citeseer"), ("single", "mean of 2", "mean of 4")
 START = ("alone", "weights, accuracy, single")
 
@@ -48,6 +49,24 @@ def study() -> str:
     made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in start))
     note = f"{told}; standard errors over {start[0]['splits']} splits. cpu, 2 cores, {made}"
     lines += ["", f"{note}; `python benchmarks/recipe_study.py cora`."]
+    return "\n".join(lines) + "\n"
+
+
+def settings() -> str:
+    """What one setting changes, by validation nodes."""
+    held = [json.loads(line) for line in SETTINGS.read_text().splitlines()]
+    changed = [each for each in held if each["settings"] != each["against"]]
+    lines = ["| dataset | against | changed | judging nodes (%) | difference |", "|---" * 5 + "|"]
+    for each in changed:
+        against = settings_text(each["against"]) or "the first choice"
+        own = {name: value for name, value in each["settings"].items() if each["against"].get(name) != value}
+        dataset = {"cora": "Cora", "citeseer": "Citeseer"}[each["dataset"]]
+        difference = f"{each['gain']:+.2f} ± {each['gain_error']:.2f}"
+        lines.append(f"| {dataset} | {against} | {settings_text(own)} | {each['accuracy']:.2f} | {difference} |")
+    made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in held))
+    size = f"{held[0]['splits']} splits, {held[0]['epochs']} epochs"
+    note = f"{size}; standard errors over the splits. cpu, 2 cores, {made}; a draft of `benchmarks/recipe_settings.py`."
+    lines += ["", note]
     return "\n".join(lines) + "\n"
 
 
@@ -87,6 +106,11 @@ def origin(cell: CellResult) -> str:
 def search() -> str:
     """The best points of the search for the recipe."""
     return searched("recipe-search")
+
+
+def wider() -> str:
+    """The points of the second search."""
+    return searched("recipe-search-wider")
 
 
 def grand_search() -> str:
@@ -135,6 +159,8 @@ RECIPE_TABLES: dict[str, Callable[[], str]] = {
     "recipe_past_grand": past_grand,
     "recipe_ensembles": means_of_four,
     "recipe_study": study,
+    "recipe_settings": settings,
+    "recipe_wider": wider,
     "recipe_ablation": ablation,
     "recipe_search": search,
     "grand_search": grand_search,
