@@ -26,8 +26,10 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "joint_weight": 0.3,
         "input_dropout_at": "features",
     },
-    # What recipe-search chose: results/recipe-search.json.
+    # What recipe-search and recipe-search-wider chose: results/recipe-search.json, results/recipe-search-wider.json.
     ("cora", "graphmix-grand"): {
+        "hidden": 64,
+        "perturbations": 8,
         "hops": 6,
         "gamma": 2.0,
         "input_dropout": 0.6,
@@ -36,6 +38,7 @@ RULES: dict[tuple[str | None, str], dict[str, Any]] = {
         "binarise": True,
     },
     ("citeseer", "graphmix-grand"): {
+        "hidden": 64,
         "hops": 8,
         "temperature": 0.2,
         "gamma": 2.0,
