@@ -392,6 +392,7 @@ PARTS: dict[str, list[tuple[str, str, int | None]]] = {
     # what each part of the recipe adds, and the rivals that take minutes a trial.
     "last-gpu": [
         ("recipe-search-wider", "/Pubmed", None),
+        ("leaderboard-random", "GraphMix + GRAND/C*", None),
         ("ensembles", "GraphMix + GRAND/C*", None),
         ("ensembles", "GraphMix + GRAND/Pubmed", 160),
         ("claim-teacher", "FCN, average 0.999/Pubmed", None),
