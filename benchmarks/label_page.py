@@ -13,11 +13,11 @@ HEAD = f"""<!-- Written by benchmarks/tables.py from the files in results/; do n
 How accurate methods are with a handful of labels. Every trial has its own random split. Hyperparameters are the
 defaults of `graphmix train`, which follow the authors' settings on the public splits. Only self-training and GraphMix
 have γ = 1 everywhere, and GraphMix as published has α = 0.1, as in the paper's appendix on fewer labels. GraphMix +
-GRAND has the settings of its [first search](design/0024-recipe.md#the-searches), with 20 labels a class. The settings
-of GPR-GNN (self-training) were chosen by validation accuracy with 0.5 % of the labels of Cora and Citeseer, and are the
-same everywhere, except that with shares of Citeseer's labels each share has its own hops and alignment, chosen in a
-second search, on validation nodes of other splits ([how](design/0025-few-labels.md)). Nothing was chosen by test
-accuracy.
+GRAND has the settings of its [first search](design/0024-recipe.md#the-searches), with 20 labels a class of the public
+splits, and general ones on Amazon-Photo. The settings of GPR-GNN (self-training) were chosen by validation accuracy
+with 0.5 % of the labels of Cora and Citeseer, and are the same everywhere, except that with shares of Citeseer's labels
+each share has its own hops and alignment, chosen in a second search, on validation nodes of other splits
+([how](design/0025-few-labels.md)). Nothing was chosen by test accuracy.
 
 Splits are drawn in three ways:
 - *A share of the labels*: by the rule of {RIVAL} (Lee et al., 2022). All classes have a label; a tenth of the other

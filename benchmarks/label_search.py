@@ -29,6 +29,8 @@ TARGETS: dict[str, Any] = {
 }
 CONFIDENT: dict[str, Any] = TARGETS | {"target_confidence": 0.5, "target_alignment": 0.5, "target_every": 5}
 BALANCED: dict[str, Any] = FAR | CONFIDENT | {"class_weight": "balanced"}
+# With the width and the passes of its first search.
+RECIPE = {"method": "graphmix-grand", "hidden": 32, "perturbations": 4}
 WIDE: dict[str, Any] = {"hidden": 64, "hidden_dropout": 0.5, "weight_decay": 5e-3, "target_alignment": 1.0}
 SHORT: dict[str, Any] = {"epochs": 150, "rampup_start": 30, "rampup_end": 80, "perturbations": 2}
 NEAR: dict[str, Any] = {"hops": 10, "teleport": 0.1}
@@ -62,8 +64,8 @@ TRIED: dict[str, dict[str, Any]] = {
     "gpr-short": PLAIN | GPR | {"epochs": 150},
     "balanced-wide-short": BALANCED | WIDE | SHORT,
     "wide-short": BALANCED | WIDE | SHORT | {"target_alignment": 0.0, "class_weight": "none"},
-    "recipe": {"method": "graphmix-grand"},
-    "recipe-balanced": {"method": "graphmix-grand", "class_weight": "balanced"},
+    "recipe": RECIPE,
+    "recipe-balanced": RECIPE | {"class_weight": "balanced"},
     "wide-decay": BALANCED | WIDE | {"weight_decay": 5e-4},
     "wide-near": BALANCED | WIDE | NEAR,
     "wide-long": BALANCED | WIDE | {"epochs": 600, "rampup_start": 100, "rampup_end": 300},

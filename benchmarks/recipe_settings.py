@@ -2,10 +2,11 @@
 
     python benchmarks/recipe_settings.py citeseer --commit C --variants '[{}, {"hidden": 64}]'
 
-Trains a network on each of some splits `public-redrawn`, which have no test nodes of the public split. One half of a
-split's validation nodes chooses the epoch and the other judges, and the other way round. Adds a line for each variant
-to benchmarks/results/recipe-settings-cpu.jsonl: the mean accuracy on the judging nodes, and the difference from the
-first variant, with standard errors over the splits. Networks of all variants have the same seeds and splits.
+A variant names what differs from the choice of the first search. Trains a network on each of some splits
+`public-redrawn`, which have no test nodes of the public split. One half of a split's validation nodes chooses the epoch
+and the other judges, and the other way round. Adds a line for each variant to
+benchmarks/results/recipe-settings-cpu.jsonl: the mean accuracy on the judging nodes, and the difference from the first
+variant, with standard errors over the splits. Networks of all variants have the same seeds and splits.
 
 Lines whose script is "draft" come from a draft of this script, which drew other halves.
 """
@@ -26,7 +27,7 @@ from graphmix.method import accuracy
 from graphmix.training.batch import Batch
 from graphmix.training.judging import logits_of
 from graphmix.training.task import Task
-from recipe_study import halves_of, measured
+from recipe_study import FIRST_CHOICE, halves_of, measured
 
 LOG = Path(__file__).parent / "results" / "recipe-settings-cpu.jsonl"
 # Splits and seeds that no search used.
@@ -45,10 +46,8 @@ def study(dataset: str, splits: int, epochs: int, settings: dict[str, Any]) -> T
         places = slice(first, first + TOGETHER)
         masks = {name: getattr(split, name).expand(splits, -1)[places] for name in ("train", "val", "test")}
         own = Split(**masks)
-        chosen = {"method": "graphmix-grand", "backbone": "grand"} | settings
-        config = Config.for_dataset(
-            dataset, trials=own.train.shape[0], epochs=epochs, seed=FIRST_SEED + first, **chosen
-        )
+        run = {"trials": own.train.shape[0], "epochs": epochs, "seed": FIRST_SEED + first}
+        config = Config.for_dataset(dataset, **FIRST_CHOICE | settings | run)
         found.append(judged(graph, own, halves[:, places], config))
     return torch.cat(found)
 

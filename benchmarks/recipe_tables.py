@@ -65,7 +65,8 @@ def settings() -> str:
         lines.append(f"| {dataset} | {against} | {settings_text(own)} | {each['accuracy']:.2f} | {difference} |")
     made = "; ".join(dict.fromkeys(f"commit {each['commit']}" for each in held))
     size = f"{held[0]['splits']} splits, {held[0]['epochs']} epochs"
-    note = f"{size}; standard errors over the splits. cpu, 2 cores, {made}; a draft of `benchmarks/recipe_settings.py`."
+    drafted = "a draft of " if any(each.get("script") == "draft" for each in held) else ""
+    note = f"{size}; standard errors over the splits. cpu, 2 cores, {made}; {drafted}`benchmarks/recipe_settings.py`."
     lines += ["", note]
     return "\n".join(lines) + "\n"
 
