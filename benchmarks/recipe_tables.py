@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 
 from graphmix.experiments.cells import Asked, plan
 from graphmix.experiments.spec import load_spec, names
@@ -17,6 +18,7 @@ NONE = "–"
 BEST = 3
 STUDY = Path(__file__).parent / "results" / "recipe-study-cpu.jsonl"
 SETTINGS = STUDY.with_name("recipe-settings-cpu.jsonl")
+IN_FITS = STUDY.with_name("wild-recipe-cpu.json")
 STUDIED, SIZES = ("cora", "citeseer"), ("single", "mean of 2", "mean of 4")
 START = ("alone", "weights, accuracy, single")
 
@@ -71,6 +73,23 @@ def settings() -> str:
     return "\n".join(lines) + "\n"
 
 
+def in_fits() -> str:
+    """Fits with the recipe among the candidates, and without it."""
+    held = json.loads(IN_FITS.read_text())
+    rows = {(each["graph"], each["draw"], each["kind"]): each for each in held["rows"]}
+    heads = ("graph", "draw", "accuracy without (%)", "with (%)", "held-out: mixture (%)", "recipe (%)", "its share")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for graph, draw, _ in (key for key in rows if key[2] == "with"):
+        without, own = rows[graph, draw, "without"], rows[graph, draw, "with"]
+        share = sum(part for name, part in own["members"].items() if name.startswith("graphmix-grand"))
+        shown = [without["accuracy"], own["accuracy"], own["held_out"], own["recipe_held_out"]]
+        numbers = " | ".join(f"{each:.1f}" for each in shown)
+        lines.append(f"| {graph} | {draw} | {numbers} | {100 * share:.0f} % |")
+    commits = ", ".join(dict.fromkeys(each["commit"] for each in held["rows"]))
+    lines += ["", f"{held['device']}, 2 cores, commit {commits}; `{held['command']}`."]
+    return "\n".join(lines) + "\n"
+
+
 def ablation() -> str:
     """What each part of the recipe adds."""
     return table("recipe-ablation")
@@ -81,6 +100,8 @@ def table(name: str) -> str:
     spec, records = load_spec(name), read_records(*names())
     done = [cell for record in records for cell in record.cells if cell.run is not None]
     cells = {(cell.row, cell.column): best_cell(spec, cell, done, timed=False) for cell in plan(spec, Asked())}
+    # The means of four are measured when their networks are trained, so they stand beside these networks.
+    cells |= {(cell.row, cell.column): cell for (own,) in [read_records(name)] for cell in own.cells if ensembles(cell)}
     lines = ["| | " + " | ".join(column.name for column in spec.columns) + " |", "|---" * (1 + len(spec.columns)) + "|"]
     for row in spec.rows:
         shown = [number(cells[row.name, column.name]) for column in spec.columns]
@@ -110,8 +131,19 @@ def search() -> str:
 
 
 def wider() -> str:
-    """The points of the second search."""
-    return searched("recipe-search-wider")
+    """The points of the second search, and by how much its choice leads where it started, split by split."""
+    (record,) = read_records("recipe-search-wider")
+    leads = []
+    for cell in record.cells:
+        found = cell.outcome.selection
+        if found is None:
+            continue
+        of = {settings_text(point.settings or {}): point.val_accuracy for point in found.finalists or ()}
+        chosen, start = (of[settings_text(each.settings or {})] for each in (found.chosen, found.grid[0]))
+        lead = [one - other for one, other in zip(chosen, start, strict=True)]
+        leads.append(f"{cell.column} {fmean(lead):+.2f} ± {stdev(lead) / len(lead) ** 0.5:.2f}")
+    told = "" if not leads else f"\nThe choice against the start, on the same splits drawn again: {'; '.join(leads)}.\n"
+    return searched("recipe-search-wider") + told
 
 
 def grand_search() -> str:
@@ -162,6 +194,7 @@ RECIPE_TABLES: dict[str, Callable[[], str]] = {
     "recipe_study": study,
     "recipe_settings": settings,
     "recipe_wider": wider,
+    "recipe_in_fits": in_fits,
     "recipe_ablation": ablation,
     "recipe_search": search,
     "grand_search": grand_search,

@@ -5,7 +5,8 @@
 `fit` does not offer this method; the script lets it. Labels are drawn as in wild.py, 20 a class; all other nodes are
 test nodes. Both fits have the same labels, folds and seeds. A row has the accuracy of the predictions of test nodes,
 their log loss (a class that is not among the three most probable has a probability of 0.0001), the shares of the
-members, the accuracy on held-out labels of the mixture and of the recipe alone, and seconds of processor time. Runs that are in the file already are not run again.
+members, the accuracy on held-out labels of the mixture and of the recipe alone, and seconds of processor time. Runs
+that are in the file already are not run again.
 """
 
 import argparse
