@@ -17,8 +17,10 @@ HEAD = f"""<!-- Written by benchmarks/tables.py from the files in results/; do n
 Every method and network of this library on Cora, Citeseer and Pubmed, all trained the same way: {TRIALS} trials, each
 with its own seed, and the test accuracy at the epoch with the best validation accuracy. Slow methods have fewer trials;
 [every cell](#every-cell) says how many. Each method has its defaults of `graphmix train`, which follow the settings
-that its authors published. *Public* is the one split that most papers use. *Random* is ten random splits of the same
-size, with 20 training nodes of each class; the trials use them in turn.
+that its authors published; those of GraphMix + GRAND [were searched for](design/0024-recipe.md) on the public splits,
+by validation accuracy. *Public* is the one split that most papers use. *Random* is ten random splits of the same size,
+with 20 training nodes of each class; the trials use them in turn. Some of their test nodes are training or validation
+nodes of the public split, for which all these settings were found.
 """
 GLANCE = f"""## At a glance
 Mean test accuracy in percent, sorted by the first column. The best of each column is bold; {NONE} means not run yet.
