@@ -122,10 +122,8 @@ def describe(metrics: dict[str, Any]) -> dict[str, Any]:
     return {"members": members, "held_out": first["accuracy"]}
 
 
-def _arrays(
-    columns: dict[str, list[Any]], classes: tuple[str, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Turn a table of predictions back into probabilities, abstentions and sets."""
+def ranked_probabilities(columns: dict[str, list[Any]], classes: tuple[str, ...]) -> NDArray[np.float64]:
+    """Probabilities of the three most probable classes of every node; 0 elsewhere: `[nodes, classes]`."""
     number = {name: place for place, name in enumerate(classes)}
     rows = len(columns["predicted"])
     probabilities = np.zeros((rows, len(classes)))
@@ -133,6 +131,16 @@ def _arrays(
         if name in columns:
             places = [number[value] for value in columns[name]]
             probabilities[np.arange(rows), places] = columns[share]
+    return probabilities
+
+
+def _arrays(
+    columns: dict[str, list[Any]], classes: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Turn a table of predictions back into probabilities, abstentions and sets."""
+    number = {name: place for place, name in enumerate(classes)}
+    probabilities = ranked_probabilities(columns, classes)
+    rows = len(probabilities)
     sets = np.zeros((rows, len(classes)), dtype=np.bool_)
     for row, names in enumerate(csv.reader(columns["set"], delimiter=";")):
         sets[row, [number[name] for name in names]] = True

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from graphmix import FitOptions
 from graphmix.experiments.records import source_commit
@@ -33,7 +32,7 @@ from graphmix.workflow import options as fit_options
 from graphmix.workflow.fitting import fit_problem
 from graphmix.workflow.nodes import NodeProblem
 from graphmix.workflow.plan import Candidate, config_on, make_plan
-from wild_fit import RANKED, describe
+from wild_fit import describe, ranked_probabilities
 from wild_graphs import Draw, data_folder, hidden_labels, load_case
 from wild_names import BY_CLASS, COUNTIES, GRAPHS, MANY
 
@@ -90,7 +89,7 @@ def run(name: str, number: int, kind: str, options: argparse.Namespace) -> dict[
         columns = model.predict(everything=True).columns
     metrics = to_json(model.metrics)
     own = [each["accuracy"] for each in metrics["candidates"] if each["method"] == METHOD]
-    share = probabilities(columns, case.classes)[test]
+    share = ranked_probabilities(columns, case.classes)[test]
     right = share[np.arange(len(test)), case.y[test]]
     return {
         "accuracy": round(100 * float((share.argmax(axis=1) == case.y[test]).mean()), 3),
@@ -98,16 +97,6 @@ def run(name: str, number: int, kind: str, options: argparse.Namespace) -> dict[
         "processor_seconds": round(time.process_time() - began, 1),
         "recipe_held_out": own[0] if own else None,
     } | describe(metrics)
-
-
-def probabilities(columns: dict[str, list[Any]], classes: tuple[str, ...]) -> NDArray[np.float64]:
-    """Probabilities of the three most probable classes of every node, and 0: `[nodes, classes]`."""
-    number = {name: place for place, name in enumerate(classes)}
-    found = np.zeros((len(columns["predicted"]), len(classes)))
-    for name, share in RANKED:
-        if name in columns:
-            found[np.arange(len(found)), [number[value] for value in columns[name]]] = columns[share]
-    return found
 
 
 def parse() -> argparse.Namespace:

@@ -170,6 +170,22 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
 """
 
 
+RUN = """
+import sys
+from graphmix.cli import environment
+
+environment.keep_freed_memory = lambda: print("kept", flush=True)
+sys.argv = ["graphmix", "--version"]
+from graphmix.__main__ import run
+run()
+"""
+
+
+def test_every_command_keeps_freed_memory():
+    first, *_ = subprocess.check_output([sys.executable, "-c", RUN], text=True).splitlines()
+    assert first == "kept"
+
+
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="malloc is not glibc's")
 def test_steps_use_the_memory_that_earlier_steps_freed():
     def faults(**variables):
